@@ -6,7 +6,7 @@ use floe_wire::compression::Decompressor;
 use floe_wire::connection::{ConnectionEvent, Input, RequestIds, Role, StateMachine};
 use floe_wire::encoding::Buffer;
 use floe_wire::message::{
-    HeaderCache, IncomingReply, IncomingRequest, Message, Outcome, RequestBatch, reply,
+    HeadCache, IncomingReply, IncomingRequest, Message, Outcome, RequestBatch, reply,
 };
 
 /// Handles `input` as the bytes of one connection, in both roles, and reads everything that comes of it.
@@ -16,7 +16,7 @@ pub(crate) fn run(input: &[u8]) {
     check_plain_replies(input);
     for role in [Role::Server, Role::Client] {
         let alone = run_as(role, input, None);
-        let mut cache = HeaderCache::default();
+        let mut cache = HeadCache::default();
         // The second time it remembers how the last request began.
         for _ in 0..2 {
             let together = run_as(role, input, Some(&mut cache));
@@ -49,7 +49,7 @@ fn check_plain_replies(input: &[u8]) {
 
 /// Targets and events of all requests. Without a cache, each message is given to the connection by itself; with
 /// one, all of the input is, and each request is made of the one before it.
-fn run_as(role: Role, input: &[u8], mut cache: Option<&mut HeaderCache>) -> Vec<bytes::Bytes> {
+fn run_as(role: Role, input: &[u8], mut cache: Option<&mut HeadCache>) -> Vec<bytes::Bytes> {
     let mut events = Vec::new();
     let mut output = Vec::new();
     let mut connection = StateMachine::new(role, &mut output);
@@ -60,7 +60,7 @@ fn run_as(role: Role, input: &[u8], mut cache: Option<&mut HeaderCache>) -> Vec<
     loop {
         // Some request is in flight, so that replies find one. Before validation it is refused.
         let _ = connection.append_requests(RequestIds::Next(1), |_, _| Ok::<_, ()>(()), |_| ());
-        let alone = &mut HeaderCache::default();
+        let alone = &mut HeadCache::default();
         let next = match (decompressed.take(), &cache) {
             (Some(message), _) => Input::Message(message),
             (None, Some(_)) => Input::Bytes(&mut input),

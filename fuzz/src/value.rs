@@ -48,7 +48,8 @@ const TYPES: &[&str] = &[
     "V::Many",
 ];
 
-/// What an input is decoded as, in both encodings: a value of each type, or parameters, results and exceptions.
+/// The number of ways in which an input is decoded, in both encodings: as a value of each type, or as parameters, results
+/// and exceptions.
 pub(crate) const SHAPES: usize = 2 * (TYPES.len() + 1);
 
 /// Decodes `input` as a value of each type, as an optional one of each, and as parameters, results

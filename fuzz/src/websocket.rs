@@ -34,7 +34,7 @@ fn open(bytes: &[u8]) {
     }
 }
 
-/// What was read: payload, the other frames with where in the payload they stood, and whether it
+/// The frames that were read: the payload, the other frames with their offsets in the payload, and true if the input
 /// ended with an error.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Seen {

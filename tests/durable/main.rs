@@ -1,4 +1,5 @@
-//! Tests of what a hub keeps on disk: when the hub or its subscriber is killed, when the disk is full or damaged, and when a log is long.
+//! The things that a hub keeps on disk: after a kill of the hub or its subscriber, on a full or damaged disk, and with a
+//! long log.
 
 mod backlog;
 mod damage;

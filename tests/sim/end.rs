@@ -11,7 +11,7 @@ use floe_wire::connection::{
 };
 use floe_wire::encoding::Buffer;
 use floe_wire::message::{
-    BatchWriter, Context, HeaderCache, IncomingReply, IncomingRequest, OperationMode, RequestHead,
+    BatchWriter, Context, HeadCache, IncomingReply, IncomingRequest, OperationMode, RequestHead,
     RequestId, RequestTarget, reply,
 };
 use floe_wire::reference::Identity;
@@ -46,7 +46,7 @@ pub(crate) struct End {
     /// True if replies were appended, which are written next.
     pub(crate) is_write_due: bool,
     pub(crate) input: BytesMut,
-    cache: HeaderCache,
+    cache: HeadCache,
     /// Input that was read and not yet handled, because the dispatches are at their limit.
     pub(crate) arrived: VecDeque<Arrived>,
     pub(crate) dispatch_count: usize,
@@ -88,7 +88,7 @@ impl End {
             is_flush_scheduled: false,
             is_write_due: false,
             input: BytesMut::new(),
-            cache: HeaderCache::default(),
+            cache: HeadCache::default(),
             arrived: VecDeque::new(),
             dispatch_count: 0,
             waiting: Vec::new(),

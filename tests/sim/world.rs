@@ -278,7 +278,7 @@ impl World {
         if end.ended.is_some() {
             return;
         }
-        let batch = end.output.take_collected(now);
+        let batch = end.output.take_scheduled(now);
         if batch.is_some() && has_blocking_senders {
             // The thread looks again after a while.
             end.is_flush_scheduled = true;
@@ -288,7 +288,7 @@ impl World {
         self.write(joint, side, batch);
         let end = &mut self.joints[joint].ends[side];
         if !has_blocking_senders && end.ended.is_none() {
-            let batch = end.output.end_collecting();
+            let batch = end.output.end_scheduled();
             self.write(joint, side, batch);
         }
     }

@@ -31,7 +31,7 @@ impl Router {
         Self::start_with(&format!("{OWN}{properties}"), "config", &[])
     }
 
-    /// The same, of a gateway that offers all compressions to peers of Floe.
+    /// Starts a gateway that offers all compressions to peers of Floe.
     ///
     /// # Panics
     /// If it does not become ready.

@@ -4,7 +4,7 @@ use crate::tree::File;
 
 /// Lines with such words.
 pub(crate) fn findings(files: &[File]) -> Vec<String> {
-    let openings = files.iter().filter(|file| is_plain(&file.path));
+    let openings = files.iter().filter(|file| is_held(file));
     let openings = openings.flat_map(openings_in);
     riddles(files).into_iter().chain(openings).collect()
 }
@@ -37,26 +37,11 @@ fn openings_in(file: &File) -> Vec<String> {
 /// Such openings make a reader guess the subject.
 const OPENINGS: [&str; 6] = ["What ", "Who ", "Whom ", "Whose ", "Whether ", "The same "];
 
-/// Returns true for the sources that are held to open their doc comments plainly.
-fn is_plain(path: &str) -> bool {
-    let is_held = PLAIN.iter().any(|prefix| path.starts_with(prefix));
-    is_held
-        && path.ends_with(".rs")
-        && !path.contains("/expected/")
-        && !path.contains("/contracts/")
+/// Returns true for Rust source that is not generated.
+fn is_held(file: &File) -> bool {
+    let is_generated = |folder| file.path.contains(folder);
+    file.is_rust() && !["/expected/", "/contracts/"].into_iter().any(is_generated)
 }
-
-const PLAIN: [&str; 9] = [
-    "crates/access/",
-    "crates/cli/",
-    "crates/codegen/",
-    "crates/dynamic/",
-    "crates/runtime/",
-    "crates/slice/",
-    "crates/wire/",
-    "lab/",
-    "tests/",
-];
 
 /// Lines of texts for users with such words.
 fn riddles(files: &[File]) -> Vec<String> {
@@ -137,7 +122,7 @@ mod tests {
             "//! The file.\n\n    /// Whether it is.\n    /// What follows.\n// What it is.\n";
         let found = findings(&[
             File::new("crates/wire/src/a.rs", text),
-            File::new("crates/hub/src/a.rs", text),
+            File::new("docs/guides/a.md", text),
             File::new("crates/runtime/src/contracts/a.rs", text),
             File::new("lab/src/scenario/a.rs", "//! What does it cost?\n"),
         ]);

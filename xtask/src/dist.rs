@@ -1,4 +1,4 @@
-//! What is shipped: the `floe` program with manual pages and completions, as a Debian package; and its test.
+//! The shipped parts: the `floe` program with manual pages and completions, as a Debian package; and its test.
 
 use std::fs;
 use std::path::PathBuf;

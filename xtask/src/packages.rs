@@ -61,7 +61,7 @@ pub(crate) fn install() -> bool {
     make_present(INTEROP)
 }
 
-/// The same, with the packages that only the lab uses.
+/// Installs the packages of [`install`], and those that only the lab uses.
 pub(crate) fn install_with_lab() -> bool {
     make_present(&[INTEROP, LAB, BROWSER].concat())
 }
@@ -120,7 +120,8 @@ fn is_installed(package: &str) -> bool {
     status.is_some_and(|status| status == "install ok installed")
 }
 
-/// What to put before a command that needs root: nothing, `sudo`, or `None` if it cannot be had without a prompt.
+/// Returns the words to put before a command that needs root: none, `sudo`, or `None` if root cannot be had without a
+/// prompt.
 fn privilege() -> Option<&'static [&'static str]> {
     let root = first_line(&mut command("id", &["-u"])).is_some_and(|id| id == "0");
     let sudo = || succeeds_silently(&mut command("sudo", &["-n", "true"]));

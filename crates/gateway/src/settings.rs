@@ -75,8 +75,8 @@ pub struct GatewaySettings {
     pub address_request_rate: Option<u32>,
     /// How long a verifier, a session manager and a session of the application may take to answer. Default 60 s.
     pub application_timeout: Duration,
-    /// The largest number of connections to servers at a time. The sessions of one address may have as many as are free. A
-    /// connection that nobody has used for five minutes is closed. Default 4,096.
+    /// The largest number of connections to servers at a time. The sessions of one address may have as many as are
+    /// free. A connection that has not been used for five minutes is closed. Default 4,096.
     pub server_connection_limit: usize,
     /// Which calls contain information about the client's connection. Default none.
     #[doc(alias = "Glacier2.AddConnectionContext")]
@@ -96,8 +96,8 @@ pub struct GatewaySettings {
     /// How requests go from servers to clients.
     #[doc(alias("Glacier2.Server.Buffered", "Glacier2.Server.ForwardContext"))]
     pub to_clients: ForwardingSettings,
-    /// Whether `getClientProxy` returns a proxy with the endpoints for clients, or nil. Both mean the same to a client.
-    /// Default false.
+    /// True if `getClientProxy` returns a proxy with the endpoints for clients. If false, it returns nil. Both mean the
+    /// same to a client. Default false.
     #[doc(alias = "Glacier2.ReturnClientProxy")]
     pub returns_client_proxy: bool,
     /// The administrative object. Default none.
@@ -220,7 +220,7 @@ pub struct FilterSettings {
     /// Categories that clients may reach.
     #[doc(alias = "Glacier2.Filter.Category.Accept")]
     pub accept_categories: Vec<String>,
-    /// Whether the user's name is one of these categories, too.
+    /// Determines if clients may reach the category that has the user's name. Default: they may not.
     #[doc(alias = "Glacier2.Filter.Category.AcceptUser")]
     pub accept_user_category: UserCategory,
     /// Identities that clients may reach.
@@ -235,11 +235,11 @@ pub struct FilterSettings {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ForwardingSettings {
-    /// Whether the context of a request is forwarded with it. Default false.
+    /// True if the context of a request is forwarded with it. Default false.
     pub forward_context: bool,
-    /// Whether requests wait in a queue. A oneway request is complete for its caller as soon as it is queued. Queued
-    /// requests can be overridden, and can be sent together. Without a queue each request is forwarded when it arrives,
-    /// and a batch is forwarded as single requests. Default true.
+    /// True if requests wait in a queue. A oneway request is complete for its caller as soon as it is queued. Queued
+    /// requests can be overridden, and can be sent together. Without a queue, the gateway forwards each request when it
+    /// arrives, and the requests of a batch one by one. Default true.
     pub buffered: bool,
     /// How long a queue pauses after it has sent requests. Requests that arrive during the pause are sent together. A
     /// twoway request ends the pause, and so does a queue of [`batch_len_max`](Self::batch_len_max). Default zero.

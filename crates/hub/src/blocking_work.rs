@@ -1,14 +1,14 @@
 //! Work that may wait for the disk, on the threads of the runtime that may block. Each kind of work has a part of them.
 //!
-//! A runtime has 512 such threads, which everything in the process shares. On a slow disk, one client can ask for more than
-//! that: for reads of a log far behind, or for topics. What exceeds the part of its kind waits, and other kinds go on. Checks of
-//! passwords and metrics have what is left.
+//! A runtime has 512 such threads, which everything in the process shares. On a slow disk, one client can ask for more
+//! than that: for reads of a log far behind, or for topics. If work exceeds the part of its kind, it waits, and other
+//! kinds go on. The remaining threads are for checks of passwords and for metrics.
 
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::task::{JoinError, spawn_blocking};
 
-/// What the work is for.
+/// The purpose of the work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WorkKind {
     /// Changes of topics and subscriptions. They wait for one another anyway.
@@ -17,7 +17,7 @@ pub(crate) enum WorkKind {
     Read,
     /// Events that are written.
     Commit,
-    /// What is due once a second for each durable topic.
+    /// The work that is due once a second for each durable topic.
     Maintenance,
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn start(runtime: &Handle, kind: WorkKind, work: impl FnOnce() + Send
     }
 }
 
-/// Whether the work of a kind uses all of its threads, so that further work of this kind waits.
+/// Returns true if the work of a kind uses all of its threads, so that further work of this kind waits.
 pub(crate) fn is_full(kind: WorkKind) -> bool {
     PARTS.of(kind).available_permits() == 0
 }

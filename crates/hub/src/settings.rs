@@ -59,8 +59,8 @@ pub struct HubSettings {
     pub instance_name: String,
     /// Where topics, subscriptions and links are kept. Default: only in memory.
     pub store: StoreSettings,
-    /// Whether the hub starts although its store on disk is damaged, with the records that verify. Damage to one of the
-    /// two files of the store costs nothing and needs no acceptance. Default: no.
+    /// Lets the hub start although its store on disk is damaged, with the records that verify. Damage to one of the two
+    /// files of the store costs nothing and needs no acceptance. Default: false.
     pub accept_damage: bool,
     /// How long events for a batch subscriber are collected. With `Duration::MAX`, a batch leaves only when there are
     /// [`HubSettings::flush_bytes`], or the queue is half full. Default 1 s, as in IceStorm.
@@ -107,7 +107,7 @@ pub struct HubSettings {
     /// Where monitoring programs read metrics. Default: nowhere.
     #[doc(alias = "Ice.Admin.Endpoints")]
     pub admin: Option<AdminSettings>,
-    /// Who may do what. Default: everyone may do everything.
+    /// The rules of access. Default: everyone may do everything.
     pub access: Arc<Access>,
     /// The file to which refusals are appended, one line of JSON for each. Default: the log of the process.
     pub audit: Option<PathBuf>,
@@ -257,7 +257,7 @@ impl HubSettings {
         called(&self.publish_adapter_id, &self.publish_replica_group_id)
     }
 
-    /// Whether a setting needs an adapter of publisher objects.
+    /// Returns true if a setting needs an adapter of publisher objects.
     pub(crate) fn has_publish_adapter(&self) -> bool {
         self.publish_published_endpoints.is_some() || some(&self.publish_adapter_id).is_some()
     }
@@ -275,7 +275,7 @@ impl HubSettings {
             .filter(|it| !it.is_zero())
     }
 
-    /// What this topic remembers in memory, if it is not durable.
+    /// Returns how long this topic remembers its events in memory, if it is not durable.
     pub(crate) fn history_of(&self, topic: &str) -> Option<DurableSettings> {
         let retention = self.histories.get(topic)?.clone();
         Some(DurableSettings {

@@ -55,9 +55,9 @@ impl<S: MetricsSource> MetricsFacet<S> {
     }
 }
 
-/// To make a metrics object takes as long as this many looks.
+/// Making a metrics object takes as long as this many looks.
 const OBJECT_COST: usize = 32;
-/// To encode this many bytes takes as long as a look.
+/// Encoding this many bytes takes as long as a look.
 const BYTES_OF_LOOK: usize = 16;
 
 impl<S: MetricsSource> MetricsAdmin for MetricsFacet<S> {

@@ -44,13 +44,13 @@ pub struct MetricsMap {
     /// How it groups.
     #[doc(alias = "GroupBy")]
     pub group_by: GroupBy,
-    /// How many metrics objects are kept after the last object of theirs is gone. Default 10, as in Ice.
+    /// How many metrics objects are kept after their last object is gone. Default 10, as in Ice.
     #[doc(alias = "RetainDetached")]
     pub retained_max: usize,
 }
 
 impl MetricsMap {
-    /// A map that groups so, with defaults for everything else.
+    /// A map that groups in this way, with defaults for everything else.
     pub fn new(group_by: GroupBy) -> Self {
         Self {
             group_by,

@@ -31,7 +31,7 @@ pub trait MetricsSource: Send + Sync + 'static {
 /// The purpose of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Request {
-    /// To read them.
+    /// To read the metrics.
     Read,
     /// To enable or disable a view.
     Change,

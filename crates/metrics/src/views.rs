@@ -26,20 +26,21 @@ struct ViewState<S: MetricsSource> {
 /// The maps of a view, each at its position in [`MetricsSource::MAPS`].
 struct Maps<S: MetricsSource>(Vec<Option<GroupedMetrics<S::Object>>>);
 
-/// What a view has measured: the groups of each map that it has, at its position in [`MetricsSource::MAPS`].
+/// The results of a view: the groups of each map that it has, at its position in [`MetricsSource::MAPS`].
 pub(crate) type ViewMetrics = Vec<Option<Vec<GroupMetrics>>>;
 
 /// The program has no such view.
 #[derive(Debug)]
 pub(crate) struct NoSuchView;
 
-/// Held until the answer to a reading is made: one answer at a time, so that many readers do not need much memory.
+/// Held until the answer to a reading is made. Answers are made one at a time, so that many readers do not need much
+/// memory.
 pub(crate) struct Turn<'a, S: MetricsSource>(
     #[expect(dead_code, reason = "it is held")] MutexGuard<'a, BTreeMap<String, ViewState<S>>>,
 );
 
 impl<S: MetricsSource> Views<S> {
-    /// The views that these settings define. All that is counted so far counts in enabled ones.
+    /// The views that these settings define. In enabled views, everything that is counted so far counts.
     pub(crate) fn new(settings: &BTreeMap<String, MetricsView>) -> Self {
         let view = |(name, settings): (&String, &MetricsView)| {
             let view = ViewState {
@@ -84,8 +85,8 @@ impl<S: MetricsSource> Views<S> {
         Ok(())
     }
 
-    /// What a view has measured; nothing if it is disabled. If there are many objects, other tasks run in between. The
-    /// caller keeps the turn until the answer is made.
+    /// Returns the results of a view; nothing if it is disabled. If there are many objects, other tasks run in between.
+    /// The caller keeps the returned turn until the answer is made.
     pub(crate) async fn read(
         &self,
         name: &str,
@@ -153,7 +154,7 @@ impl<S: MetricsSource> Maps<S> {
     }
 }
 
-/// A measurement makes texts and looks into maps: it takes as long as this many looks.
+/// A measurement makes texts and looks them up in maps, so it takes as long as this many looks.
 const MEASURE_COST: usize = 8;
 
 #[cfg(test)]
@@ -190,7 +191,7 @@ mod tests {
         }
     }
 
-    /// So many objects, in two maps by turns.
+    /// This many objects, alternately in two maps.
     struct Many(usize);
 
     impl MetricsSource for Many {
@@ -244,7 +245,7 @@ mod tests {
         enabled.expect("there is the view");
         assert!(count >= 2, "{count}");
         let (read, count) = pauses(views.read("v", &many)).await;
-        // All are seen, then added up, then told of by group.
+        // All objects are seen, then added up, then reported by group.
         assert!(count >= 4, "{count}");
         let (metrics, _turn) = read.expect("there is the view");
         let present = metrics.into_iter().map(|groups| {

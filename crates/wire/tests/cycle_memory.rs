@@ -117,7 +117,7 @@ fn graphs_with_cycles_leave_no_memory_behind() {
     let graphs = std::env::var("FLOE_GRAPHS").map_or(GRAPHS, |count| {
         count.parse().expect("FLOE_GRAPHS is a number of graphs")
     });
-    // What a thread allocates once, and keeps.
+    // A thread allocates some memory once, and keeps it.
     (0..10).for_each(send_and_keep_a_part);
     let region = Region::new(ALLOCATOR);
     (0..graphs).for_each(send_and_keep_a_part);

@@ -8,7 +8,7 @@ use floe::pipeline::{Interceptor, Invocation, InvokeFuture, Next};
 use floe::{InvocationMode, InvokeError, LocalError, Reference};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::session::{Link, Shared, lock};
+use super::session::{GatewayLink, Shared, lock};
 use crate::core::ForwardMode;
 use crate::service::{FLOOR, NUMBER, is_lost};
 
@@ -29,12 +29,12 @@ impl Interceptor for ExactlyOnce {
                 match result {
                     Err(error) if may_pass(&error) => {
                         let changed = link.wait_for(|link| match link {
-                            Link::Up(now) => *now != connection,
-                            Link::Down | Link::Lost(_) => true,
+                            GatewayLink::Up(now) => *now != connection,
+                            GatewayLink::Down | GatewayLink::Lost(_) => true,
                         });
                         match timeout(NEWS_WAIT, changed).await {
                             Ok(Ok(_)) => {}
-                            // The connection is well, and the gateway cannot be reached all the same.
+                            // The connection works, but the gateway cannot be reached.
                             _ => return Err(error),
                         }
                     }
@@ -45,7 +45,7 @@ impl Interceptor for ExactlyOnce {
     }
 }
 
-/// The number of an invocation. It ends with it, also if the invocation is cancelled.
+/// The number of an invocation. It is released when the invocation ends, even if that is cancelled.
 struct Number<'a> {
     shared: &'a Shared,
     number: u64,
@@ -57,7 +57,8 @@ impl<'a> Number<'a> {
         Self { shared, number }
     }
 
-    /// The invocation with its number. A oneway one becomes twoway, and the gateway answers when it has accepted it.
+    /// Returns the invocation with its number. A oneway invocation becomes a twoway one, which the gateway answers when
+    /// it has accepted it.
     fn of(&self, invocation: &Invocation) -> Invocation {
         let mut numbered = invocation.clone();
         let floor = lock(&self.shared.numbers).floor();
@@ -91,10 +92,10 @@ impl Drop for Number<'_> {
 
 /// The connection, as soon as there is one.
 async fn connected(
-    link: &mut tokio::sync::watch::Receiver<Link>,
+    link: &mut tokio::sync::watch::Receiver<GatewayLink>,
     deadline: Option<Instant>,
 ) -> Result<floe::Connection, InvokeError> {
-    let up = link.wait_for(|link| !matches!(link, Link::Down));
+    let up = link.wait_for(|link| !matches!(link, GatewayLink::Down));
     let up = match deadline {
         Some(deadline) => timeout_at(deadline, up).await,
         None => Ok(up.await),
@@ -107,14 +108,14 @@ async fn connected(
         })
     };
     match up.as_ref().map(|up| up.as_deref()) {
-        Ok(Ok(Link::Up(connection))) => Ok(connection.clone()),
-        Ok(Ok(Link::Lost(reason))) => Err(gone(reason)),
+        Ok(Ok(GatewayLink::Up(connection))) => Ok(connection.clone()),
+        Ok(Ok(GatewayLink::Lost(reason))) => Err(gone(reason)),
         Ok(_) => Err(gone("the session was dropped")),
         Err(_) => Err(gone("the gateway has not come back in time")),
     }
 }
 
-/// Whether another connection may help.
+/// Returns true if another connection may help.
 fn may_pass(error: &InvokeError) -> bool {
     is_lost(error)
         || matches!(

@@ -23,17 +23,17 @@ use crate::service::{NOT_RESUMED, SESSION_FACET};
 
 /// A session with a gateway that survives a lost connection.
 ///
-/// The client creates a session as always ([`RouterProxy::create_session`]), and then makes it resumable. If the
-/// connection is lost, the session waits at the gateway for a grace period, and this comes back to it over a new
+/// The client creates a session as usual ([`RouterProxy::create_session`]), and then makes it resumable. If the
+/// connection is lost, the session waits at the gateway for a grace period, and this object resumes it over a new
 /// connection. Requests through [`routed`](Self::routed) proxies, and requests of servers to objects of
-/// [`adapter`](Self::adapter), are executed exactly once: those that were accepted before the loss are neither lost nor
-/// repeated.
+/// [`adapter`](Self::adapter), are executed exactly once: requests that were accepted before the loss are neither lost
+/// nor repeated.
 ///
 /// Dropping it does not end the session; [`close`](Self::close) does.
 #[derive(Debug)]
 pub struct ResumableSession {
     shared: Arc<Shared>,
-    /// The task that comes back.
+    /// The task that resumes the session.
     keeping: AbortHandle,
 }
 
@@ -51,11 +51,11 @@ pub enum SessionError {
     Misused(String),
 }
 
-/// What the session, its requests and its callbacks share.
+/// The state that the session, its requests and its callbacks share.
 pub(super) struct Shared {
     communicator: Communicator,
     router: RouterProxy,
-    link: watch::Sender<Link>,
+    link: watch::Sender<GatewayLink>,
     token: Mutex<String>,
     grace: Duration,
     pub(super) numbers: Mutex<Outstanding>,
@@ -65,7 +65,7 @@ pub(super) struct Shared {
 
 /// The connection to the gateway.
 #[derive(Debug, Clone)]
-pub(super) enum Link {
+pub(super) enum GatewayLink {
     Up(Connection),
     Down,
     /// The session has ended, for this reason.
@@ -77,7 +77,7 @@ impl ResumableSession {
     /// wait for this client; the gateway may allow less.
     ///
     /// # Errors
-    /// There is no session, or the router is none of Floe.
+    /// There is no session, or the router is not one of Floe.
     pub async fn open(
         communicator: &Communicator,
         router: &RouterProxy,
@@ -103,7 +103,7 @@ impl ResumableSession {
         let shared = Arc::new(Shared {
             communicator: communicator.clone(),
             router,
-            link: watch::Sender::new(Link::Up(connection)),
+            link: watch::Sender::new(GatewayLink::Up(connection)),
             token: Mutex::new(token),
             grace: Duration::from_millis(u64::try_from(grace).unwrap_or(0)),
             numbers: Mutex::default(),
@@ -113,15 +113,15 @@ impl ResumableSession {
         Ok(Self { shared, keeping })
     }
 
-    /// The same object, called through this session. Each invocation is executed exactly once, also if the connection is
-    /// lost meanwhile. A oneway invocation returns as soon as the gateway has accepted it.
+    /// Returns a proxy to the same object that calls it through this session. Each invocation is executed exactly once,
+    /// even if the connection is lost meanwhile. A oneway invocation returns as soon as the gateway has accepted it.
     pub fn routed<P: TypedProxy>(&self, proxy: &P) -> P {
         let router = self.shared.router.as_proxy();
         let routed = proxy.ice_router(Some(router));
         routed.ice_intercepted(ExactlyOnce(self.shared.clone()))
     }
 
-    /// Has servers call the objects of a new adapter through this session. Give the objects the category that
+    /// Lets servers call the objects of a new adapter through this session. Give the objects the category that
     /// [`RouterProxy::get_category_for_client`] returns. Each request is dispatched exactly once.
     ///
     /// # Errors
@@ -140,23 +140,25 @@ impl ResumableSession {
         callbacks.add_default("", Callbacks::new(adapter.clone()))?;
         callbacks.activate();
         *lock(&self.shared.callbacks) = Some(callbacks.clone());
-        if let Link::Up(connection) = &*self.shared.link.borrow() {
+        if let GatewayLink::Up(connection) = &*self.shared.link.borrow() {
             connection.set_adapter(Some(&callbacks));
         }
         Ok(adapter)
     }
 
-    /// Whether there is a connection to the gateway now.
+    /// Returns true if there is a connection to the gateway now.
     pub fn is_connected(&self) -> bool {
-        matches!(*self.shared.link.borrow(), Link::Up(_))
+        matches!(*self.shared.link.borrow(), GatewayLink::Up(_))
     }
 
     /// Waits until the session has ended for good. Returns the reason.
     pub async fn lost(&self) -> String {
         let mut link = self.shared.link.subscribe();
-        let lost = link.wait_for(|link| matches!(link, Link::Lost(_))).await;
+        let lost = link
+            .wait_for(|link| matches!(link, GatewayLink::Lost(_)))
+            .await;
         match lost.as_deref() {
-            Ok(Link::Lost(reason)) => reason.to_string(),
+            Ok(GatewayLink::Lost(reason)) => reason.to_string(),
             _ => std::future::pending().await,
         }
     }
@@ -170,7 +172,7 @@ impl ResumableSession {
         let ended = self.shared.router.destroy_session().await;
         self.shared
             .link
-            .send_replace(Link::Lost("the session was closed".into()));
+            .send_replace(GatewayLink::Lost("the session was closed".into()));
         ended.map_err(|error| SessionError::BadRouter(error.to_string()))
     }
 }
@@ -182,11 +184,11 @@ impl Drop for ResumableSession {
 }
 
 impl Shared {
-    pub(super) fn subscribe(&self) -> watch::Receiver<Link> {
+    pub(super) fn subscribe(&self) -> watch::Receiver<GatewayLink> {
         self.link.subscribe()
     }
 
-    /// Goes on with the session over a new connection.
+    /// Resumes the session over a new connection.
     async fn resume(&self) -> Result<Connection, SessionError> {
         let connection = self.router.ice_connection().await?;
         let connection = connection
@@ -211,12 +213,12 @@ impl Shared {
 
 /// Reconnects whenever the connection is lost, until the session has ended.
 async fn keep(shared: Arc<Shared>) {
-    let Link::Up(mut connection) = shared.link.borrow().clone() else {
+    let GatewayLink::Up(mut connection) = shared.link.borrow().clone() else {
         return;
     };
     loop {
         connection.closed().await;
-        shared.link.send_replace(Link::Down);
+        shared.link.send_replace(GatewayLink::Down);
         let deadline = Instant::now() + shared.grace;
         let mut wait = FIRST_WAIT;
         connection = loop {
@@ -226,7 +228,7 @@ async fn keep(shared: Arc<Shared>) {
                     tracing::info!("the session with the gateway is lost: {error}");
                     shared
                         .link
-                        .send_replace(Link::Lost(error.to_string().into()));
+                        .send_replace(GatewayLink::Lost(error.to_string().into()));
                     return;
                 }
                 Err(error) => tracing::debug!("the gateway cannot be reached yet: {error}"),
@@ -234,7 +236,9 @@ async fn keep(shared: Arc<Shared>) {
             sleep(wait).await;
             wait = (wait * 2).min(WAIT_MAX);
         };
-        shared.link.send_replace(Link::Up(connection.clone()));
+        shared
+            .link
+            .send_replace(GatewayLink::Up(connection.clone()));
     }
 }
 
@@ -270,7 +274,7 @@ async fn ask<T>(
 }
 
 impl SessionError {
-    /// Whether the gateway has said that the session is gone.
+    /// Returns true if the gateway has said that the session is gone.
     fn is_final(&self) -> bool {
         match self {
             Self::Invoke(InvokeError::System(SystemException::UnknownException(text))) => {

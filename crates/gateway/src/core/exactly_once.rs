@@ -40,7 +40,7 @@ pub(crate) struct DedupWindow<T> {
     len_max: usize,
 }
 
-/// What to do with a request.
+/// The next step for a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Admission<T> {
     /// Execute it.
@@ -63,7 +63,7 @@ impl<T: Clone> DedupWindow<T> {
         }
     }
 
-    /// Whether this request was seen, and its answer is kept.
+    /// Returns true if this request was seen, and its answer is kept.
     pub(crate) fn has(&self, number: u64) -> bool {
         self.seen.contains_key(&number)
     }
@@ -137,9 +137,10 @@ mod tests {
         Arrive,
         /// The oldest reply on the line arrives.
         Reply,
-        /// The connection breaks: what is on the line is lost, and what has no answer is sent again over the next one.
+        /// The connection breaks. Messages on the line are lost, and requests without an answer are sent again over the
+        /// next connection.
         Break,
-        /// The same, but what is on the line arrives late, before the next connection is used.
+        /// The connection breaks, but messages on the line arrive late, before the next connection is used.
         BreakLate,
     }
 
@@ -158,8 +159,8 @@ mod tests {
     #[derive(Default)]
     struct World {
         outstanding: Outstanding,
-        /// Requests without an answer: what the sender sends again.
-        unanswered: BTreeSet<u64>,
+        /// Requests without an answer, which the sender sends again.
+        in_flight: BTreeSet<u64>,
         accepted: u64,
         /// Numbers and floors.
         requests: std::collections::VecDeque<(u64, u64)>,
@@ -191,14 +192,14 @@ mod tests {
         fn reply(&mut self) {
             if let Some(number) = self.replies.pop_front() {
                 self.outstanding.end(number);
-                self.unanswered.remove(&number);
+                self.in_flight.remove(&number);
             }
         }
 
         fn reconnect(&mut self) {
             self.requests.clear();
             self.replies.clear();
-            for number in self.unanswered.clone() {
+            for number in self.in_flight.clone() {
                 self.send(number);
             }
         }
@@ -217,7 +218,7 @@ mod tests {
                     Step::Accept => {
                         let number = world.outstanding.begin();
                         world.accepted += 1;
-                        world.unanswered.insert(number);
+                        world.in_flight.insert(number);
                         world.send(number);
                     }
                     Step::Arrive => world.arrive(&mut window),
@@ -241,7 +242,7 @@ mod tests {
             }
             let all: Vec<_> = (1..=world.accepted).collect();
             prop_assert_eq!(world.executed, all);
-            prop_assert!(world.unanswered.is_empty());
+            prop_assert!(world.in_flight.is_empty());
         }
     }
 }

@@ -7,11 +7,11 @@ use floe::InvocationMode;
 /// Source: Ice manual, "How Glacier2 uses Request Contexts".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct ForwardMode {
-    /// Whether there is a reply, and whether the request is sent in a batch.
+    /// Determines if there is a reply, and if the request is sent in a batch.
     pub(crate) mode: InvocationMode,
-    /// Whether only encrypted endpoints may be used.
+    /// True if only encrypted endpoints may be used.
     pub(crate) is_secure: bool,
-    /// Whether the request is compressed if the connection allows it.
+    /// True if the request is compressed when the connection allows it.
     pub(crate) is_compressed: bool,
 }
 
@@ -65,7 +65,7 @@ impl ForwardMode {
     }
 }
 
-/// Bytes of letters without a meaning that are returned, about.
+/// About how many bytes of letters without a meaning are returned.
 const UNKNOWN_LEN_MAX: usize = 16;
 
 #[cfg(test)]

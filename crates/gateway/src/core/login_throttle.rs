@@ -1,4 +1,4 @@
-//! Slows login attempts, so that nobody tries many passwords.
+//! Slows login attempts, so that no client can try many passwords.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -29,7 +29,7 @@ struct Failures {
     slot: Duration,
 }
 
-/// So many attempts wait already that a further one is refused.
+/// The error if too many attempts wait already.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TooManyAttempts;
 
@@ -66,16 +66,12 @@ impl<K: Eq + Hash + Clone> LoginThrottle<K> {
         }
     }
 
-    /// Takes the next turn for an attempt with this key, and says how long it waits. Attempts that come at the same time
-    /// get their turns one after another.
+    /// Reserves the next time at which an attempt with this key may begin, and returns how long the attempt waits for it.
+    /// Attempts that come at the same time begin one after another.
     ///
     /// # Errors
-    /// The turn would be too late.
-    pub(crate) fn take_turn(
-        &mut self,
-        key: &K,
-        now: Duration,
-    ) -> Result<Duration, TooManyAttempts> {
+    /// The attempt would begin too late.
+    pub(crate) fn reserve(&mut self, key: &K, now: Duration) -> Result<Duration, TooManyAttempts> {
         let wait = self.wait(key, now);
         let Some(failures) = self.failures.get_mut(key).filter(|_| !wait.is_zero()) else {
             return Ok(Duration::ZERO);
@@ -148,15 +144,15 @@ mod tests {
     }
 
     #[test]
-    fn attempts_at_the_same_time_get_turns_one_after_another() {
+    fn attempts_at_the_same_time_begin_one_after_another() {
         let mut throttle = after(5);
         let waits: Vec<_> = (0..3)
-            .map(|_| throttle.take_turn(&"joe", NOW).expect("a turn").as_millis())
+            .map(|_| throttle.reserve(&"joe", NOW).expect("a time").as_millis())
             .collect();
         assert_eq!(waits, [500, 1000, 1500]);
-        assert_eq!(throttle.take_turn(&"jane", NOW), Ok(Duration::ZERO));
-        while throttle.take_turn(&"joe", NOW).is_ok() {}
-        let later = throttle.take_turn(&"joe", NOW + QUEUE_MAX);
+        assert_eq!(throttle.reserve(&"jane", NOW), Ok(Duration::ZERO));
+        while throttle.reserve(&"joe", NOW).is_ok() {}
+        let later = throttle.reserve(&"joe", NOW + QUEUE_MAX);
         assert_eq!(later, Ok(Duration::from_millis(500)));
     }
 

@@ -15,7 +15,7 @@ pub(crate) struct QueueLimits {
 /// A bounded queue of requests. A request replaces a waiting one with the same key `K`: its token and its target.
 #[derive(Debug)]
 pub(crate) struct RequestQueue<K, T> {
-    requests: VecDeque<Waiting<K, T>>,
+    requests: VecDeque<Queued<K, T>>,
     /// Length of all of them, in bytes.
     bytes: usize,
     /// The number of the waiting request with this key. The next request with the key replaces it.
@@ -26,7 +26,7 @@ pub(crate) struct RequestQueue<K, T> {
 }
 
 #[derive(Debug)]
-struct Waiting<K, T> {
+struct Queued<K, T> {
     request: T,
     len: usize,
     key: Option<K>,
@@ -81,7 +81,7 @@ impl<K: Eq + Hash + Clone, T> RequestQueue<K, T> {
             self.places.insert(key.clone(), place);
         }
         self.bytes += len;
-        self.requests.push_back(Waiting { request, len, key });
+        self.requests.push_back(Queued { request, len, key });
         Pushed::Queued
     }
 
@@ -168,8 +168,8 @@ mod tests {
     }
 
     proptest! {
-        /// Requests without a key come out in their order. Of requests with the same key the last one comes out, in
-        /// the place of the first.
+        /// Requests without a key come out in their order. If several requests have the same key, the last one comes
+        /// out, in the place of the first.
         #[test]
         fn order_is_kept_and_limits_hold(
             steps in prop::collection::vec((0u8..6, 1usize..40, 0usize..80), 1..100)

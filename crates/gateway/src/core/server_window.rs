@@ -1,53 +1,54 @@
-//! How many requests may wait for the answers of one server, and whose turn is next.
+//! A window of requests that wait for the answers of one server. It decides which client may send next.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::hash::Hash;
 
 use ::core::time::Duration;
 
-/// The requests over one connection to a server that have no answer yet, by the key `K` of their clients. A server that has too
-/// many of them reads no more, so that all clients would wait for those of one. Their answers come back over that connection,
-/// too, one after another.
+/// The requests over one connection to a server that have no answer yet, by the key `K` of their clients. A server that
+/// has too many of them stops reading, so that the requests of one client would keep all others waiting. The answers
+/// come back over the same connection, one after another.
 ///
-/// A client may have as many as are free. So one that takes all it can get leaves a half to others, a second one a quarter, and
-/// so on. A client without any may always have one. Further requests wait, as `W`. Sizes are in units of the limit.
+/// A client may have as many requests as are free. A client that takes all it can get therefore leaves half of them to
+/// others, a second one leaves a quarter, and so on. A client without any may always have one. Further requests wait,
+/// as `W`. Sizes are in units of the limit.
 ///
-/// Each request also counts for the answer that it is likely to get, by the answers that its client has had. A client of which
-/// nothing is known begins with a few requests, and may have more with each short answer. What is known is kept while the client
+/// Each request also counts for the answer that it is likely to get, by the answers that its client has had. A new
+/// client begins with a few requests, and may have more with each short answer. The window remembers a client while it
 /// asks nothing, unless there are many others.
 #[derive(Debug)]
 pub(crate) struct ServerWindow<K, W> {
     max: usize,
     used: usize,
-    clients: HashMap<K, Client<W>>,
-    /// When there are so many clients, those that ask nothing are forgotten.
+    clients: HashMap<K, WindowClient<W>>,
+    /// When there are this many clients, those without requests are forgotten.
     clients_max: usize,
     /// The clients with requests that wait, by what they have.
     waiting: BTreeSet<(usize, K)>,
 }
 
 #[derive(Debug)]
-struct Client<W> {
+struct WindowClient<W> {
     /// The number of requests without an answer.
     requests: usize,
     /// The size of these requests.
     size: usize,
     /// The size of the answer that each of them is likely to get.
     answer: usize,
-    /// The same when nothing was known yet.
+    /// The size of that answer at a time when no answer was known yet.
     first_answer: usize,
     /// When an answer came, or `answer` was doubted, for the last time.
     heard: Duration,
     waiting: VecDeque<(usize, W)>,
 }
 
-/// The clients that are kept although they ask nothing, if no more ask something.
+/// The number of clients that are kept although they have no requests, unless more clients have some.
 const KNOWN_MAX: usize = 1000;
 
-/// How long a client may wait for room without an answer before half of what is known of its answers is forgotten.
+/// If a client waits this long for room and gets no answer, its answers are expected to be half as long.
 pub(crate) const DOUBT_AFTER: Duration = Duration::from_millis(100);
 
-impl<W> Client<W> {
+impl<W> WindowClient<W> {
     fn used(&self) -> usize {
         self.size
             .saturating_add(self.requests.saturating_mul(self.answer))
@@ -74,15 +75,15 @@ impl<K: Copy + Ord + Hash, W> ServerWindow<K, W> {
         }
     }
 
-    /// Takes room for a request, of a client whose answers are likely to have the size `answer` if there were none yet. Returns
-    /// false if there is no room.
+    /// Takes room for a request of a client. `answer` is the likely size of the client's answers if it has had none
+    /// yet. Returns false if there is no room.
     pub(crate) fn take(&mut self, key: K, size: usize, answer: usize, now: Duration) -> bool {
         let (used, max) = (self.used, self.max);
         if self.clients.len() >= self.clients_max && !self.clients.contains_key(&key) {
             self.clients.retain(|_, client| !client.is_idle());
             self.clients_max = KNOWN_MAX.max(2 * self.clients.len());
         }
-        let client = self.clients.entry(key).or_insert_with(|| Client {
+        let client = self.clients.entry(key).or_insert_with(|| WindowClient {
             requests: 0,
             size: 0,
             answer,
@@ -98,8 +99,8 @@ impl<K: Copy + Ord + Hash, W> ServerWindow<K, W> {
         is_taken
     }
 
-    /// Lets a request wait that has found no room. The methods that return requests whose turn has come give `waiter` back, with
-    /// room taken.
+    /// Lets a request wait that has found no room. When there is room, one of the methods takes it and returns
+    /// `waiter`.
     pub(crate) fn wait(&mut self, key: K, size: usize, waiter: W) {
         self.change(key, |client| client.waiting.push_back((size, waiter)));
     }
@@ -111,8 +112,8 @@ impl<K: Copy + Ord + Hash, W> ServerWindow<K, W> {
         });
     }
 
-    /// Gives the room of a request back, whose answer had the size `answer` if it got one. Returns the requests whose turn has come. If
-    /// one of them has given up, its room must be given back, too.
+    /// Gives back the room of a request, whose answer had the size `answer` if it got one. Returns the requests that
+    /// now have room. If one of them has given up, its room must be given back, too.
     pub(crate) fn release(
         &mut self,
         key: K,
@@ -132,8 +133,9 @@ impl<K: Copy + Ord + Hash, W> ServerWindow<K, W> {
         self.due()
     }
 
-    /// A client waits for room. If it has had no answer for [`DOUBT_AFTER`], its answers are taken to be half as long: those that
-    /// a server gives after a minute need not be long ones. Returns the requests whose turn has come.
+    /// Notes that a client waits for room. If it has had no answer for [`DOUBT_AFTER`], its answers are expected to be
+    /// half as long: answers that a server gives after a minute need not be long ones. Returns the requests that now
+    /// have room.
     pub(crate) fn doubt(&mut self, key: K, now: Duration) -> Vec<(K, usize, W)> {
         self.change(key, |client| {
             if now.saturating_sub(client.heard) >= DOUBT_AFTER {
@@ -144,7 +146,7 @@ impl<K: Copy + Ord + Hash, W> ServerWindow<K, W> {
         self.due()
     }
 
-    /// Takes room for the requests whose turn has come.
+    /// Takes room for the requests that are next.
     fn due(&mut self) -> Vec<(K, usize, W)> {
         let mut due = Vec::new();
         while let Some((used, key)) = self.waiting.first().copied()
@@ -167,8 +169,8 @@ impl<K: Copy + Ord + Hash, W> ServerWindow<K, W> {
         due
     }
 
-    /// Changes what a client has. A client that asks nothing is forgotten if nothing is known of it.
-    fn change(&mut self, key: K, change: impl FnOnce(&mut Client<W>)) {
+    /// Changes the counts of a client. Forgets a client without requests if nothing is known of its answers.
+    fn change(&mut self, key: K, change: impl FnOnce(&mut WindowClient<W>)) {
         let Some(client) = self.clients.get_mut(&key) else {
             return;
         };
@@ -187,8 +189,8 @@ impl<K: Copy + Ord + Hash, W> ServerWindow<K, W> {
     }
 }
 
-/// Returns true if a client that has `own` of all that are `used` may have more. A long request may take it beyond its half, so
-/// that one is never too long for the window; an `Account` has no such request.
+/// Returns true if a client that has `own` of the `used` units may have more. A long request may exceed the client's
+/// half, so that no request is too long for the window. An `Account` has no such rule.
 fn has_room(own: usize, used: usize, size: usize, max: usize) -> bool {
     own == 0 || own.saturating_add(used).saturating_add(size) <= max
 }
@@ -210,7 +212,7 @@ mod tests {
             count
         };
         assert_eq!([1, 2, 3, 4].map(&mut takes_all), [32, 16, 8, 4]);
-        // The one that has least is first.
+        // The client that has least is first.
         assert_eq!(window.release(1, 1, Some(0), NOW), [(4, 1, "next")]);
         assert_eq!(window.release(4, 1, Some(0), NOW), []);
     }
@@ -285,7 +287,7 @@ mod tests {
         asks(&mut window, 2, 100);
         assert!(window.take(0, 1, 100, NOW));
         let known = |window: &ServerWindow<usize, ()>, key| {
-            let client: Option<&Client<()>> = window.clients.get(&key);
+            let client: Option<&WindowClient<()>> = window.clients.get(&key);
             client.map(|client| client.answer)
         };
         let of_three = [0, 1, 2].map(|key| known(&window, key));
@@ -355,7 +357,7 @@ mod tests {
                     window.wait(key, size, number);
                     waiting.entry(key).or_default().push_back(number);
                 }
-                let used: usize = window.clients.values().map(Client::used).sum();
+                let used: usize = window.clients.values().map(WindowClient::used).sum();
                 prop_assert_eq!(window.used, used);
                 let requests: usize = window.clients.values().map(|client| client.requests).sum();
                 prop_assert_eq!(requests, admitted.len());
@@ -369,7 +371,7 @@ mod tests {
                 admit(due, &mut admitted, &mut waiting);
             }
             prop_assert!(waiting.values().all(VecDeque::is_empty));
-            prop_assert!(window.clients.values().all(Client::is_idle));
+            prop_assert!(window.clients.values().all(WindowClient::is_idle));
             prop_assert!(window.waiting.is_empty());
             prop_assert_eq!(window.used, 0);
         }

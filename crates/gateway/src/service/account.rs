@@ -1,14 +1,14 @@
-//! What all sessions hold together, in one account, of which no address takes all.
+//! An account of what all sessions hold together. No address can take all of it.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// What all sessions hold together of something that is limited: bytes of memory, or connections to servers.
+/// The amount of something limited that all sessions hold together: bytes of memory, or connections to servers.
 ///
-/// An address may hold as much as is free. So one that takes all it can get leaves a half to others, a second one a quarter, and
-/// so on.
+/// An address may hold as much as is free. An address that takes all it can get therefore leaves half of it to others,
+/// a second one leaves a quarter, and so on.
 pub(super) struct Account {
     max: usize,
     used: AtomicUsize,
@@ -16,7 +16,7 @@ pub(super) struct Account {
     shares: Mutex<HashMap<Option<IpAddr>, Weak<Share>>>,
 }
 
-/// What the sessions of one address hold.
+/// The amount that the sessions of one address hold.
 pub(super) struct Share {
     account: Arc<Account>,
     used: AtomicUsize,
@@ -41,12 +41,12 @@ impl Account {
         })
     }
 
-    /// What all sessions hold.
+    /// Returns the amount that all sessions hold.
     pub(super) fn used(&self) -> usize {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// The share of an address, which sockets without an address have together.
+    /// The share of an address. All sockets without an address have one share together.
     pub(super) fn share(self: &Arc<Self>, address: Option<IpAddr>) -> Arc<Share> {
         let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = shares.get(&address).and_then(Weak::upgrade) {
@@ -69,7 +69,7 @@ impl Share {
     /// Takes `len`.
     ///
     /// # Errors
-    /// There is not so much left, or the address would hold more than is free then.
+    /// Less than that is free, or the address would hold more than is free then.
     pub(super) fn take(self: &Arc<Self>, len: usize) -> Result<Held, AccountFull> {
         let own = self.used.fetch_add(len, Ordering::Relaxed);
         let all = self.account.used.fetch_add(len, Ordering::Relaxed);
@@ -87,7 +87,7 @@ impl Share {
         }
     }
 
-    /// Takes `len` of something that is there already, room or not.
+    /// Takes `len` for something that exists already, even if there is no room.
     pub(super) fn note(self: &Arc<Self>, len: usize) -> Held {
         self.used.fetch_add(len, Ordering::Relaxed);
         self.account.used.fetch_add(len, Ordering::Relaxed);

@@ -16,7 +16,7 @@ use crate::settings::AdminSettings;
 pub(super) struct Admin {
     pub(super) adapter: Adapter,
     identity: Identity,
-    /// Whether an operator has asked for the end of the process.
+    /// True once an operator has asked the process to end.
     is_ending: watch::Receiver<bool>,
 }
 
@@ -63,7 +63,7 @@ impl Admin {
     pub(super) async fn end_requested(&self) {
         let mut is_ending = self.is_ending.clone();
         if is_ending.wait_for(|is_ending| *is_ending).await.is_err() {
-            // The object is gone, and so nobody can ask.
+            // The object is gone, so that no operator can ask.
             std::future::pending().await
         }
     }

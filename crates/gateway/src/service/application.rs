@@ -19,7 +19,7 @@ pub(super) enum Failure {
     Refused(Bytes),
     /// It failed in another way. This is the reason, for people.
     Failed(String),
-    /// It has not answered the calls for other clients at the address. This is the reason, for the client.
+    /// It has not answered the calls for other clients at the address. Contains the reason for the client.
     Overloaded(String),
 }
 
@@ -90,7 +90,7 @@ impl ApplicationCall<'_> {
     }
 }
 
-/// Whether an encoded exception is of this type, or derived from it.
+/// Returns true if an encoded exception is of this type, or derived from it.
 fn is_a(encapsulation: &[u8], type_id: &str) -> Result<bool, DecodeError> {
     let encapsulation = Encapsulation::parse(encapsulation)?;
     let mut reader = ExceptionReader::new(encapsulation.decoder()?)?;

@@ -43,14 +43,14 @@ pub(super) struct Forwarder {
 }
 
 struct Queue {
-    requests: RequestQueue<OverrideKey, Waiting>,
-    /// Whether a task forwards the waiting requests.
+    requests: RequestQueue<OverrideKey, WaitingRequest>,
+    /// True while a task forwards the waiting requests.
     is_running: bool,
     /// Number of waiting twoway requests, whose callers wait for an answer.
     twoways: usize,
-    /// Whether a request has waited for room in vain. Until there is room again, further requests do not wait.
+    /// True if a request has waited for room and got none. Until there is room again, further requests do not wait.
     is_stalled: bool,
-    /// Whether the session has ended. Then the queue no longer pauses.
+    /// True if the session has ended. Then the queue no longer pauses.
     is_ending: bool,
 }
 
@@ -58,7 +58,7 @@ struct Queue {
 /// each request; they share the target.
 type OverrideKey = (String, Proxy);
 
-struct Waiting {
+struct WaitingRequest {
     outgoing: Outgoing,
     /// Sends the answer to the caller, if the request is twoway.
     answer: Option<oneshot::Sender<Answer>>,
@@ -148,7 +148,8 @@ impl Forwarder {
         let key = token
             .filter(|_| !is_twoway)
             .map(|token| (token, outgoing.target.clone()));
-        self.enqueue(Waiting { outgoing, answer }, key).await?;
+        self.enqueue(WaitingRequest { outgoing, answer }, key)
+            .await?;
         match answered {
             Some(answered) => answered.await.unwrap_or_else(|_| Err(ended())),
             None => Ok(None),
@@ -159,7 +160,7 @@ impl Forwarder {
     /// finds no room is dropped if it is oneway, and fails if it is twoway.
     async fn enqueue(
         self: &Arc<Self>,
-        mut waiting: Waiting,
+        mut waiting: WaitingRequest,
         key: Option<OverrideKey>,
     ) -> Result<(), SystemException> {
         let _order = self.order.lock().await;
@@ -184,7 +185,11 @@ impl Forwarder {
     }
 
     /// Puts a request into the queue, or gives it back if there is no room.
-    fn push(self: &Arc<Self>, waiting: Waiting, key: Option<OverrideKey>) -> Result<(), Waiting> {
+    fn push(
+        self: &Arc<Self>,
+        waiting: WaitingRequest,
+        key: Option<OverrideKey>,
+    ) -> Result<(), WaitingRequest> {
         let event_len = waiting.outgoing.event.len();
         // The token is in the queue twice.
         let token_len = key.as_ref().map_or(0, |(token, _)| 2 * token.len());
@@ -225,7 +230,7 @@ impl Forwarder {
     }
 
     /// Takes the requests to send next. `None` ends the task.
-    fn take(&self) -> Option<Vec<Waiting>> {
+    fn take(&self) -> Option<Vec<WaitingRequest>> {
         let mut queue = self.lock();
         let taken = queue.requests.take(self.settings.batch_len_max);
         let bytes = taken.iter().map(|taken| taken.outgoing.event.len()).sum();
@@ -259,9 +264,9 @@ impl Forwarder {
         queue.twoways > 0 || queue.is_ending || is_long
     }
 
-    async fn forward_all(&self, requests: Vec<Waiting>) {
+    async fn forward_all(&self, requests: Vec<WaitingRequest>) {
         let mut batch: Option<Batch> = None;
-        for Waiting { outgoing, answer } in requests {
+        for WaitingRequest { outgoing, answer } in requests {
             if let Some(answer) = answer {
                 self.send(batch.take()).await;
                 self.invoke(outgoing, answer).await;
@@ -361,7 +366,7 @@ impl Batch {
         }
     }
 
-    /// Whether this request can be sent together with them.
+    /// Returns true if this request can be sent together with them.
     fn has(&self, next: &Outgoing) -> bool {
         self.target == next.target && self.is_compressed == next.is_compressed
     }
@@ -418,7 +423,7 @@ mod tests {
                 memory: None,
                 origin: None,
             };
-            let pushed = forwarder.push(Waiting { outgoing, answer }, None);
+            let pushed = forwarder.push(WaitingRequest { outgoing, answer }, None);
             assert!(pushed.is_ok(), "there is room");
         };
         let (answer, _answered) = oneshot::channel();

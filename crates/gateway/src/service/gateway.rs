@@ -38,7 +38,7 @@ pub struct Gateway {
 pub struct GatewayView(Weak<Sessions>);
 
 impl GatewayView {
-    /// Whether the gateway has not ended.
+    /// Returns true if the gateway has not ended.
     pub fn is_running(&self) -> bool {
         self.0.strong_count() > 0
     }

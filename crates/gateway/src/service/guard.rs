@@ -157,7 +157,8 @@ impl Guard {
     }
 }
 
-/// What is known of the client of this connection. `user` is the name that a verifier has checked, if one has.
+/// Returns the client of this connection, as the rules of access see it. `user` is the name that a verifier has
+/// checked, if one has.
 pub(super) fn caller(info: &ConnectionInfo, user: Option<&str>) -> Caller {
     let place = match (info.transport, info.remote_address) {
         ("unix", _) => Place::Here,
@@ -166,7 +167,7 @@ pub(super) fn caller(info: &ConnectionInfo, user: Option<&str>) -> Caller {
         (_, Some(address)) => Place::At(address.ip()),
     };
     let mut caller = Caller::anonymous(place);
-    // A name that no rule could contain is no name.
+    // A name that no rule could contain counts as none.
     let user = user.filter(|user| check_name(user).is_ok());
     caller.user = user.map(str::to_owned);
     let certificate = info.peer_certificates.first();

@@ -22,15 +22,15 @@ use super::account::AccountFull;
 use super::application::{self, ApplicationCall, Failure};
 use super::connection_context as context;
 use super::guard;
+use super::keyed_lock::TooManyWait;
 use super::overload::overloaded;
-use super::protection::LoginTurn;
+use super::protection::LoginPermit;
 use super::router::is_stream;
 use super::server_link::Origin;
-use super::session::{Client, NewSession, Session};
+use super::session::{NewSession, Session, SessionClient};
 use super::session_control;
 use super::sessions::{NoSession, Sessions};
 use super::shares::Owner;
-use super::turns::TooManyWait;
 use crate::core::TooManyAttempts;
 use crate::settings::{CertificateVerifier, ConnectionContext, PasswordVerifier};
 
@@ -127,12 +127,12 @@ struct Login<'a> {
 
 impl Login<'_> {
     async fn run(&self, credentials: Credentials) -> Result<Option<SessionProxy>, Refusal> {
-        let turn = self
+        let lock = self
             .sessions
-            .login_turns
-            .take(&self.connection, LOGINS_MAX)
+            .login_locks
+            .acquire(&self.connection, LOGINS_MAX)
             .await;
-        let _turn = turn.map_err(|TooManyWait| {
+        let _lock = lock.map_err(|TooManyWait| {
             let text = format!(
                 "{LOGINS_MAX} logins wait on this connection already: wait for the answer of one"
             );
@@ -180,12 +180,12 @@ impl Login<'_> {
         }
     }
 
-    /// Checks a password as [`Self::check_password`] does, in the turn of the user and the address, after a wait if others have
-    /// failed.
+    /// Checks a password as [`Self::check_password`] does, with a permit of the user and the address. Waits before that if
+    /// earlier attempts have failed.
     async fn try_password(&self, user: &str, password: &str) -> Result<bool, Refusal> {
         let protection = &self.sessions.protection;
         let address = self.origin.address;
-        let turn = async {
+        let permit = async {
             loop {
                 let wait = protection.login_wait(user, address);
                 // Even a sleep of no time ends with the timer's next tick, a millisecond later.
@@ -196,16 +196,16 @@ impl Login<'_> {
                         Refusal::CannotCreate(overloaded(text))
                     })?;
                     tokio::time::sleep(wait).await;
-                    return Ok(protection.login_turn(user, address).await);
+                    return Ok(protection.login_permit(user, address).await);
                 }
-                let turn = protection.login_turn(user, address).await;
+                let permit = protection.login_permit(user, address).await;
                 // Others may have failed meanwhile.
                 if !protection.is_slow(user, address) {
-                    return Ok::<_, Refusal>(turn);
+                    return Ok::<_, Refusal>(permit);
                 }
             }
         };
-        let _turn = self.unless_closed(turn).await??;
+        let _permit = self.unless_closed(permit).await??;
         let checked = self.check_password(user, password).await;
         // A verifier that fails says nothing about the password.
         let is_verdict = match &checked {
@@ -244,7 +244,7 @@ impl Login<'_> {
         }
     }
 
-    /// Waits for something, unless the connection is closed: then no client wants it any more.
+    /// Waits for a future, unless the connection is closed: then no client needs its result any more.
     async fn unless_closed<T>(&self, waiting: impl Future<Output = T>) -> Result<T, Refusal> {
         tokio::select! {
             biased;
@@ -338,7 +338,7 @@ impl Login<'_> {
             rates,
             memory: sessions.memory.share(address),
             origin: self.origin.clone(),
-            client: Client {
+            client: SessionClient {
                 connection: self.connection.clone(),
                 caller,
                 network: address,
@@ -433,7 +433,7 @@ async fn verified(
     users: Users,
     user: String,
     password: String,
-    thread: LoginTurn,
+    thread: LoginPermit,
 ) -> Result<(), Refusal> {
     let verifying = tokio::task::spawn_blocking(move || {
         let _thread = thread;
@@ -445,8 +445,8 @@ async fn verified(
     }
 }
 
-/// The logins on one connection at a time. All but the first one that succeeds fail, so that no program has use for many of
-/// them, and one that waits takes ten kilobytes.
+/// The maximum number of logins on one connection at a time. After the first success all others fail, so no program
+/// needs many. A login that waits takes ten kilobytes.
 const LOGINS_MAX: usize = 8;
 /// The largest length of a user's name, in bytes. Names are kept for as long as the sessions, and logged.
 const USER_LEN_MAX: usize = 1024;

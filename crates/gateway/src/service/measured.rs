@@ -74,7 +74,7 @@ impl MetricsSource for MeasuredGateway {
     }
 }
 
-/// A session to be measured. When the session has ended, its counters stay, and all else of it is released.
+/// A session to be measured. When the session has ended, its counters stay, and everything else is released.
 pub(super) struct MeasuredSession {
     session: Weak<Session>,
     user: String,

@@ -2,7 +2,7 @@
 //!
 //! - `gateway.rs`: a gateway, as programs start and stop it
 //! - `sessions.rs`: all sessions, and how they end; `session_index.rs`: how they are found; `session.rs`: one of them
-//! - `login.rs`: how a client gets a session; `turns.rs`: one login after another on each connection, and the order of
+//! - `login.rs`: how a client gets a session; `keyed_lock.rs`: one login after another on each connection, and the order of
 //!   requests that wait for a client
 //! - `guard.rs`: asks the rules of access; `protection.rs`: slows logins, and limits rates
 //! - `shares.rs`: how many sessions an address or a user has; `account.rs`: what they hold of memory and of connections to servers
@@ -27,6 +27,7 @@ mod failure;
 mod forwarder;
 mod gateway;
 mod guard;
+mod keyed_lock;
 mod login;
 mod measured;
 mod outgoing;
@@ -45,7 +46,6 @@ mod shares;
 mod status;
 mod tasks;
 mod traffic;
-mod turns;
 
 pub(crate) use outgoing::{Answer, begin, with_context};
 pub(crate) use resumption::{FLOOR, NUMBER, is_lost, numbers};

@@ -23,12 +23,12 @@ use super::server_link::{Origin, Room, ServerLink};
 pub(super) struct Outgoing {
     /// The object, with the mode of the invocation.
     pub(super) target: Proxy,
-    /// Whether it asks for compression.
+    /// True if the request asks for compression.
     pub(super) is_compressed: bool,
     pub(super) event: Event,
     /// The memory of the request, kept until it has its answer, or has left if it gets none.
     pub(super) memory: Option<Held>,
-    /// Whose request it is, if it goes to a server.
+    /// The client that sent the request, if it goes to a server.
     pub(super) origin: Option<Arc<Origin>>,
 }
 
@@ -91,7 +91,7 @@ pub(super) fn answer_len(answer: &Answer) -> usize {
     }
 }
 
-/// The same of an outcome.
+/// Length of the texts, or of the encoded results, in an outcome, in bytes.
 pub(super) fn outcome_len(outcome: &Outcome) -> usize {
     match outcome {
         Outcome::Returned(bytes) | Outcome::UserException(bytes) => bytes.len(),
@@ -118,8 +118,8 @@ pub(super) fn exception_len(exception: &SystemException) -> usize {
     }
 }
 
-/// Requests and answers up to this length, in bytes, are copied if they may wait, so that none keeps the whole buffer alive into
-/// which it was read. A longer one has a buffer of its own.
+/// Requests and answers up to this length, in bytes, are copied if they may wait, so that none of them keeps alive the
+/// whole buffer into which it was read. A longer one has a buffer of its own.
 pub(super) const COPIED_LEN_MAX: usize = 64 * 1024;
 
 /// Runs an invocation until its request has left, or until it has ended. Returns the result if it has ended.
@@ -181,7 +181,7 @@ pub(crate) fn with_context(event: &Event, context: &Context) -> Event {
     events.next().unwrap_or_else(|| event.clone())
 }
 
-/// Whether a request has a context.
+/// Returns true if a request has a context.
 pub(super) fn has_context(event: &Event) -> bool {
     EventParts::parse(event.as_bytes()).is_ok_and(|parts| parts.context != [0])
 }

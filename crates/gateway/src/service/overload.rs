@@ -1,4 +1,4 @@
-//! What callers are told if the gateway is overloaded, or goes away.
+//! Error texts for callers when the gateway is overloaded or shuts down.
 
 /// The text of an exception begins with this if the gateway has too much to do: try again later.
 pub const OVERLOADED: &str = "gateway overloaded: ";
@@ -14,12 +14,12 @@ pub(super) const NO_MEMORY: &str =
 pub(super) const NO_CONNECTION: &str = "the sessions of this address have as many connections to servers as they may \
     (server-connection-limit)";
 
-/// What is wrong, behind [`OVERLOADED`].
+/// Returns the text of an exception: `what` is wrong, after [`OVERLOADED`].
 pub(super) fn overloaded(what: &str) -> String {
     format!("{OVERLOADED}{what}")
 }
 
-/// What is wrong, behind [`GOING_AWAY`].
+/// Returns the text of an exception: `what` is wrong, after [`GOING_AWAY`].
 pub(super) fn going_away(what: &str) -> String {
     format!("{GOING_AWAY}{what}")
 }

@@ -1,4 +1,5 @@
-//! Protection against clients that ask too much: login attempts are slowed and take turns, and rates of requests are limited.
+//! Protection against clients that ask too much. Login attempts are slowed, few of them are checked at a time, and
+//! rates of requests are limited.
 //!
 //! An address is what [`ConnectionInfo::remote_network`](floe::ConnectionInfo::remote_network) says.
 
@@ -13,7 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::core::{LoginThrottle, TokenBucket, TooManyAttempts};
 use crate::settings::GatewaySettings;
 
-/// What is remembered of users and addresses.
+/// Remembers the attempts and requests of users and addresses.
 pub(super) struct Protection {
     started: Instant,
     /// Makes the keys of users.
@@ -22,9 +23,9 @@ pub(super) struct Protection {
     addresses: Mutex<LoginThrottle<IpAddr>>,
     /// Addresses at which tokens of sessions are guessed.
     resumptions: Mutex<LoginThrottle<IpAddr>>,
-    /// Turns of those who log in.
-    turns: Mutex<HashMap<ShareKey, Weak<Semaphore>>>,
-    /// Turns for work on a thread of its own, and those of each address among them.
+    /// Permits of users and addresses that log in.
+    login_permits: Mutex<HashMap<ShareKey, Weak<Semaphore>>>,
+    /// Permits for checks on a thread of their own, and those of each address among them.
     threads: Arc<Semaphore>,
     threads_of: Mutex<HashMap<IpAddr, Weak<Semaphore>>>,
     rates: Mutex<HashMap<ShareKey, Weak<Rate>>>,
@@ -35,7 +36,7 @@ pub(super) struct Protection {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct UserKey(u64);
 
-/// Who has a share.
+/// The holder of a share: a user or an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum ShareKey {
     User(UserKey),
@@ -57,14 +58,14 @@ const USER_FREE: u32 = 3;
 const ADDRESS_FREE: u32 = 20;
 /// Unknown tokens of an address without a wait: after a restart of the gateway, all tokens of its clients are unknown.
 const RESUMPTIONS_FREE: u32 = 100;
-/// Attempts of one user that are checked at a time. The others wait until these have succeeded or failed, so that attempts at the
-/// same time are no way around the waits.
+/// Attempts of one user that are checked at a time. The others wait until these have succeeded or failed, so that
+/// attempts at the same time cannot avoid the waits.
 const USER_CHECKS: usize = 4;
-/// Attempts from one address that are checked at a time. Those from other addresses need not wait for more.
+/// Attempts from one address that are checked at a time. Attempts from other addresses need not wait for further ones.
 const ADDRESS_CHECKS: usize = 16;
 
-/// The turn of an attempt to log in, or its thread, which ends when this is dropped.
-pub(super) struct LoginTurn(#[expect(dead_code, reason = "held")] Vec<OwnedSemaphorePermit>);
+/// Permits for an attempt to log in, or for its thread. They end when this is dropped.
+pub(super) struct LoginPermit(#[expect(dead_code, reason = "held")] Vec<OwnedSemaphorePermit>);
 
 impl Protection {
     pub(super) fn new() -> Self {
@@ -74,7 +75,7 @@ impl Protection {
             users: Mutex::new(LoginThrottle::new(USER_FREE)),
             addresses: Mutex::new(LoginThrottle::new(ADDRESS_FREE)),
             resumptions: Mutex::new(LoginThrottle::new(RESUMPTIONS_FREE)),
-            turns: Mutex::default(),
+            login_permits: Mutex::default(),
             threads: Arc::new(Semaphore::new(threads_for_checks())),
             threads_of: Mutex::default(),
             rates: Mutex::default(),
@@ -93,13 +94,13 @@ impl Protection {
         let now = self.started.elapsed();
         let of_user = lock(&self.users).wait(&self.key(user), now);
         let of_address = match address {
-            Some(address) => lock(&self.addresses).take_turn(&address, now)?,
+            Some(address) => lock(&self.addresses).reserve(&address, now)?,
             None => Duration::ZERO,
         };
         Ok(of_user.max(of_address))
     }
 
-    /// Whether the next attempt has to wait.
+    /// Returns true if the next attempt has to wait.
     pub(super) fn is_slow(&self, user: &str, address: Option<IpAddr>) -> bool {
         let now = self.started.elapsed();
         let of_user = lock(&self.users).wait(&self.key(user), now);
@@ -121,16 +122,16 @@ impl Protection {
         }
     }
 
-    /// Waits until this user and this address may have one more password checked. An address comes first, so that one that tries
-    /// much for a user keeps only a few turns of the user.
-    pub(super) async fn login_turn(&self, user: &str, address: Option<IpAddr>) -> LoginTurn {
+    /// Waits until this user and this address may have one more password checked. The permit of the address comes
+    /// first, so that an address that tries many passwords of a user holds only a few permits of the user.
+    pub(super) async fn login_permit(&self, user: &str, address: Option<IpAddr>) -> LoginPermit {
         let address = address.map(|address| (ShareKey::Address(address), ADDRESS_CHECKS));
         let user = (ShareKey::User(self.key(user)), USER_CHECKS);
         let mut held = Vec::new();
         for (key, count) in address.into_iter().chain([user]) {
-            held.push(acquire(self.turns_of(key, count)).await);
+            held.push(acquire(self.permits_of(key, count)).await);
         }
-        LoginTurn(held)
+        LoginPermit(held)
     }
 
     /// The key of a user's name.
@@ -138,21 +139,21 @@ impl Protection {
         UserKey(self.hashing.hash_one(user))
     }
 
-    fn turns_of(&self, key: ShareKey, count: usize) -> Arc<Semaphore> {
-        semaphore_of(&self.turns, key, count)
+    fn permits_of(&self, key: ShareKey, count: usize) -> Arc<Semaphore> {
+        semaphore_of(&self.login_permits, key, count)
     }
 
-    /// Waits until there is a thread for the check of a password. It takes tens of milliseconds and megabytes, so that only some
-    /// of the processor's cores do that at a time. Of these, an address has half at most: the others of its attempts wait apart,
-    /// so that those from elsewhere are not behind them.
-    pub(super) async fn thread(&self, address: Option<IpAddr>) -> LoginTurn {
+    /// Waits until there is a thread for the check of a password. A check takes tens of milliseconds and megabytes, so
+    /// only some of the processor's cores make checks at a time. An address has at most half of these cores. Its other
+    /// attempts wait apart, so that attempts from elsewhere do not wait behind them.
+    pub(super) async fn thread(&self, address: Option<IpAddr>) -> LoginPermit {
         let mut held = Vec::new();
         if let Some(address) = address {
             let count = threads_for_checks().div_ceil(2);
             held.push(acquire(semaphore_of(&self.threads_of, address, count)).await);
         }
         held.push(acquire(self.threads.clone()).await);
-        LoginTurn(held)
+        LoginPermit(held)
     }
 
     /// How long an attempt to resume a session waits.
@@ -164,8 +165,8 @@ impl Protection {
         address: Option<IpAddr>,
     ) -> Result<Duration, TooManyAttempts> {
         let now = self.started.elapsed();
-        let turn = |address| lock(&self.resumptions).take_turn(&address, now);
-        address.map_or(Ok(Duration::ZERO), turn)
+        let wait = |address| lock(&self.resumptions).reserve(&address, now);
+        address.map_or(Ok(Duration::ZERO), wait)
     }
 
     /// Notes that the token of an attempt to resume a session is unknown.
@@ -208,7 +209,7 @@ impl Protection {
 }
 
 impl Rates {
-    /// Whether a request may pass now.
+    /// Returns true if a request may pass now.
     pub(super) fn allow(&self) -> bool {
         let take = |bucket: &Arc<Rate>| lock(bucket).take(self.started.elapsed());
         self.buckets.iter().all(take)

@@ -1,4 +1,4 @@
-//! Sessions that survive a lost connection: what a session keeps for its client until it comes back.
+//! Sessions that survive a lost connection: the state that a session keeps until its client comes back.
 //!
 //! Only clients of Floe use this. They ask for it at the facet `floe.session` of the router; `resumption_object.rs`
 //! answers. Requests of both directions carry numbers in their contexts, and are executed exactly once: see
@@ -38,12 +38,12 @@ pub(crate) const FLOOR: &str = "floe.floor";
 /// The largest number of requests of a client whose answers are kept for it.
 const WINDOW_MAX: usize = 10_000;
 
-/// What a session that can be resumed has besides others.
+/// The state of a session that can be resumed, beyond that of every session.
 pub(super) struct Resumption {
     /// How long the session waits for its client.
     pub(super) grace: Duration,
     /// The connection to the client, if there is one now.
-    link: watch::Sender<Link>,
+    link: watch::Sender<ClientLink>,
     /// Requests of the client that were seen. Held for a look-up, never across a wait.
     seen: Mutex<DedupWindow<watch::Receiver<Option<Kept>>>>,
     /// Length of all answers that are kept, in bytes.
@@ -65,12 +65,13 @@ struct Kept {
     answer: Answer,
     len: usize,
     all_bytes: Arc<AtomicUsize>,
-    /// What an answer takes besides its length, and its length.
+    /// The memory that an answer takes: a fixed part, and its length.
     _memory: [Option<Held>; 2],
 }
 
 impl Kept {
-    /// An answer for which there is no memory is replaced by an exception. `besides` is what it takes besides its length.
+    /// Keeps an answer. If there is no memory for it, an exception replaces it. `besides` is the memory that it takes
+    /// besides its length.
     fn new(
         answer: Answer,
         besides: Held,
@@ -81,7 +82,7 @@ impl Kept {
         let len = outgoing::answer_len(&answer);
         let (answer, len, held) = match memory.take(len) {
             Ok(held) => (answer, len, Some(held)),
-            // No overload, after which the client might try again.
+            // Not an overload, after which the client might try again.
             Err(AccountFull) => {
                 let text = format!("{NOT_KEPT}{NO_MEMORY}");
                 (Err(SystemException::UnknownException(text)), 0, None)
@@ -99,7 +100,7 @@ impl Kept {
 
 /// The text of an exception begins with this if a request was executed.
 const NOT_KEPT: &str = "the request was executed, and its answer could not be kept: ";
-/// Memory that an answer takes besides, in bytes.
+/// Memory that an answer takes besides its length, in bytes.
 const KEPT_LEN: usize = 512;
 
 /// The answer in memory of its own.
@@ -123,7 +124,7 @@ impl Drop for Kept {
 
 /// The connection of a session.
 #[derive(Clone)]
-enum Link {
+enum ClientLink {
     Up(Connection),
     Down,
     /// The session has ended.
@@ -165,7 +166,7 @@ impl Resumption {
         let connection = session.client().connection.clone();
         let resumption = Arc::new(Self {
             grace,
-            link: watch::Sender::new(Link::Up(connection)),
+            link: watch::Sender::new(ClientLink::Up(connection)),
             seen: Mutex::new(DedupWindow::new(WINDOW_MAX)),
             kept_bytes: Arc::default(),
             outbox: Mutex::default(),
@@ -182,15 +183,15 @@ impl Resumption {
 
     /// The client has come back over this connection.
     pub(super) fn attach(&self, connection: Connection) {
-        self.link.send_replace(Link::Up(connection));
+        self.link.send_replace(ClientLink::Up(connection));
     }
 
     /// This connection was lost. The client may have come back over another one already.
     pub(super) fn detach(&self, lost: &Connection) {
         self.link.send_if_modified(|link| {
-            let is_up = matches!(link, Link::Up(connection) if connection == lost);
+            let is_up = matches!(link, ClientLink::Up(connection) if connection == lost);
             if is_up {
-                *link = Link::Down;
+                *link = ClientLink::Down;
             }
             is_up
         });
@@ -200,11 +201,13 @@ impl Resumption {
     pub(super) async fn attached_or_ended(&self) {
         let mut link = self.link.subscribe();
         // It lives as long as this.
-        let _ = link.wait_for(|link| !matches!(link, Link::Down)).await;
+        let _ = link
+            .wait_for(|link| !matches!(link, ClientLink::Down))
+            .await;
     }
 
     pub(super) fn end(&self) {
-        self.link.send_replace(Link::Ended);
+        self.link.send_replace(ClientLink::Ended);
     }
 
     /// Runs a request of the client, unless it was seen before; returns the answer of its only execution.
@@ -213,7 +216,8 @@ impl Resumption {
         F: Future<Output = Answer> + Send + 'static,
     {
         let (done, answer) = watch::channel(None);
-        // Taken before the request is executed: afterwards, a refusal could not be told from one of a request that was not.
+        // Take the memory before the request is executed. After that, the client could not tell this refusal from the
+        // refusal of a request that was not executed.
         let besides = self.memory.take(KEPT_LEN);
         let admission = {
             let mut seen = lock(&self.seen);
@@ -275,7 +279,9 @@ impl Resumption {
         let mut outbox = lock(&self.outbox);
         let is_full = outbox.requests.len() >= self.limits.queue_requests
             || outbox.bytes.saturating_add(len) > self.limits.queue_bytes;
-        if (is_full && !outbox.requests.is_empty()) || matches!(*self.link.borrow(), Link::Ended) {
+        if (is_full && !outbox.requests.is_empty())
+            || matches!(*self.link.borrow(), ClientLink::Ended)
+        {
             self.counters.queue_full.add(1);
             let text = overloaded("the client of this session does not take its requests");
             return Err(SystemException::UnknownException(text));
@@ -297,13 +303,13 @@ impl Resumption {
         loop {
             let current = link.borrow_and_update().clone();
             match current {
-                Link::Up(connection) => self.deliver(&connection, &mut link).await,
-                Link::Down => {
+                ClientLink::Up(connection) => self.deliver(&connection, &mut link).await,
+                ClientLink::Down => {
                     if link.changed().await.is_err() {
                         break;
                     }
                 }
-                Link::Ended => break,
+                ClientLink::Ended => break,
             }
         }
         let rest = std::mem::take(&mut lock(&self.outbox).requests);
@@ -314,7 +320,11 @@ impl Resumption {
     }
 
     /// Sends all requests without an answer, and those that come, until the connection changes.
-    async fn deliver(self: &Arc<Self>, connection: &Connection, link: &mut watch::Receiver<Link>) {
+    async fn deliver(
+        self: &Arc<Self>,
+        connection: &Connection,
+        link: &mut watch::Receiver<ClientLink>,
+    ) {
         let mut next = 0;
         while !link.has_changed().unwrap_or(true) {
             let found = {
@@ -409,7 +419,7 @@ pub(crate) fn numbers(context: &Context) -> Option<(u64, u64)> {
     number(NUMBER).zip(number(FLOOR))
 }
 
-/// Whether the connection was lost, so that the request can be sent again over the next one.
+/// Returns true if the connection was lost, so that the request can be sent again over the next one.
 pub(crate) fn is_lost(error: &InvokeError) -> bool {
     match error {
         InvokeError::NotDispatched(error) | InvokeError::PerhapsDispatched(error) => matches!(

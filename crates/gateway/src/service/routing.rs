@@ -105,9 +105,9 @@ async fn to_server(sessions: Arc<Sessions>, request: Request) -> Result<Response
     outgoing::respond(request, answer)
 }
 
-/// Whether a request would create or resume a session with another gateway. All clients of this gateway share its
-/// connection to the other one. They would share the session, too, with the rights of the one who made it. With such
-/// sessions, requests could also go round between gateways for ever.
+/// Returns true if a request would create or resume a session with another gateway. All clients of this gateway share
+/// its connection to the other gateway. They would therefore share the session, with the rights of the client that made
+/// it. Such sessions would also let requests circulate between gateways for ever.
 fn makes_session_elsewhere(current: &Current, operation: &str) -> bool {
     let is_router = current.identity().name == "router";
     is_router
@@ -179,7 +179,7 @@ struct RoutedRequest {
     len: usize,
 }
 
-/// Memory that a request takes besides, in bytes.
+/// Memory that a request takes besides its texts and parameters, in bytes.
 const REQUEST_LEN: usize = 256;
 
 /// The key of the context entry that holds the token of a request that overrides others.
@@ -271,7 +271,7 @@ impl RoutedRequest {
     /// Takes the memory that the request needs until it has its answer, with that of its target.
     ///
     /// # Errors
-    /// There is none.
+    /// There is not enough memory.
     fn take_memory(
         &self,
         session: &Session,
@@ -326,7 +326,7 @@ impl Route {
     }
 }
 
-/// The same object with another mode and facet, and with this compression if the mode asks for any.
+/// Returns the same object with another mode and facet, and with this compression if the mode asks for any.
 fn changed(object: &Proxy, mode: &ForwardMode, facet: &str, compression: Compression) -> Proxy {
     let reference = object.reference();
     let is_same = reference.facet == facet

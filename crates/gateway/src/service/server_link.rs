@@ -13,10 +13,10 @@ use tokio::time::timeout;
 
 use super::account::{AccountFull, Held, Share};
 use super::failure;
+use super::keyed_lock::{KeyedLock, KeyedLockGuard, TooManyWait};
 use super::outgoing;
 use super::overload::{NO_CONNECTION, overloaded};
 use super::session::Session;
-use super::turns::{TooManyWait, Turn, Turns};
 use crate::core::{DOUBT_AFTER, ServerWindow};
 
 /// The address of a session's client when it logged in. Sockets without an address count together.
@@ -26,12 +26,12 @@ pub(super) struct Origin {
     pub(super) connections: Arc<Share>,
 }
 
-/// Whose requests are counted together.
+/// The key by which requests are counted together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum ClientKey {
     /// Requests to a server, by the address of their clients.
     Address(Option<IpAddr>),
-    /// Requests to a client, by the number of its session. The place of a session in memory would be that of a later one, too.
+    /// Requests to a client, by the number of its session. A later session could have the same address in memory.
     Session(u64),
 }
 
@@ -41,7 +41,7 @@ pub(super) struct ServerLink {
     /// Held for a moment, never across a wait.
     window: Mutex<ServerWindow<ClientKey, oneshot::Sender<Room>>>,
     /// The requests to each session's client that wait for room, one of them at a time.
-    turns: Turns<u64>,
+    client_locks: KeyedLock<u64>,
     /// The clients that have not answered in time, and until when requests to them do not wait. Held for a moment.
     stalled: Mutex<HashMap<ClientKey, Instant>>,
 }
@@ -59,15 +59,16 @@ pub(super) struct Room {
     answer: Option<usize>,
 }
 
-/// The most that has no answer over one connection, as Floe counts dispatches: 16 for each request, and 1 for each kilobyte.
-/// The receiver reads no more then: a server of Floe, or this gateway.
+/// The maximum of requests without an answer over one connection, as Floe counts dispatches: 16 for each request, and 1
+/// for each kilobyte. Beyond it, the receiver (a server of Floe, or this gateway) stops reading.
 const WINDOW_MAX: usize = 16 * 1024;
 const SIZE_MIN: usize = 16;
 const SIZE_UNIT: usize = 1024;
-/// What counts as much of an answer as one kilobyte of a request does. Answers go one after another over a connection that all
-/// clients wait for, so those of one client may fill two megabytes of it, which take some ten milliseconds.
+/// This many bytes of an answer count as much as one kilobyte of a request. Answers go one after another over a
+/// connection that all clients wait for, so those of one client may fill two megabytes of it, which take some ten
+/// milliseconds.
 const ANSWER_UNIT: usize = 256;
-/// How long the answers of a server to a client are likely to be before there was one: 256 kB. So a client begins with eight
+/// The likely length of a server's answers to a client before there was one: 256 kB. So a client begins with eight
 /// requests.
 const FIRST_ANSWER: usize = 256 * 1024 / ANSWER_UNIT;
 
@@ -77,7 +78,7 @@ const UNUSED_MAX: Duration = Duration::from_secs(300);
 const TO_SERVER_WAIT_MAX: Duration = Duration::from_secs(30);
 /// How long a request to a client waits for room. Meanwhile, the connection of its server may not be read.
 const TO_CLIENT_WAIT_MAX: Duration = Duration::from_secs(1);
-/// How long further requests to a client do not wait after one that has waited in vain.
+/// After a request to a client has waited for room and got none, further requests do not wait for this long.
 const STALLED_FOR: Duration = Duration::from_secs(10);
 const NO_ANSWERS: &str =
     "the server has not answered as many requests of this address as may wait at a time";
@@ -107,8 +108,8 @@ impl ServerLink {
         Ok(connected.map(|connection| Self::adopt(&connection, || held)))
     }
 
-    /// The link to the server of an object, if there is a connection. If a retry has made it, which asks for no room, it counts from
-    /// now on.
+    /// The link to the server of an object, if there is a connection. A connection that a retry has made, without
+    /// asking for room, counts from now on.
     pub(super) fn current(object: &Proxy, origin: &Origin) -> Option<Arc<Self>> {
         let connection = object.ice_cached_connection()?;
         Some(Self::adopt(&connection, || origin.connections.note(1)))
@@ -135,7 +136,7 @@ impl ServerLink {
         Self {
             started: Instant::now(),
             window: Mutex::new(ServerWindow::new(WINDOW_MAX)),
-            turns: Turns::default(),
+            client_locks: KeyedLock::default(),
             stalled: Mutex::default(),
         }
     }
@@ -154,9 +155,9 @@ impl ServerLink {
         room.ok_or_else(|| SystemException::UnknownException(overloaded(NO_ANSWERS)))
     }
 
-    /// Waits until a client may have one more request of this length from this server, unless another one has waited in vain
-    /// just before. If it waits, it is its turn then: until that is dropped, later requests go on waiting, so that all keep their
-    /// order.
+    /// Waits until a client may have one more request of this length from this server. If an earlier request has just
+    /// waited and got no room, this one does not wait. If it waits, this returns the lock of the client, too. Until
+    /// that is dropped, later requests wait, so that all keep their order.
     ///
     /// # Errors
     /// There is no room.
@@ -164,9 +165,9 @@ impl ServerLink {
         self: &'a Arc<Self>,
         session: &Session,
         len: usize,
-    ) -> Result<(Room, Option<Turn<'a, u64>>), SystemException> {
+    ) -> Result<(Room, Option<KeyedLockGuard<'a, u64>>), SystemException> {
         let client = ClientKey::Session(session.number);
-        if !self.turns.is_taken(&session.number)
+        if !self.client_locks.is_taken(&session.number)
             && let Some(room) = self.take(client, len, Duration::ZERO).await
         {
             return Ok((room, None));
@@ -185,12 +186,12 @@ impl ServerLink {
             false => TO_CLIENT_WAIT_MAX,
         };
         let end = Instant::now() + wait_max;
-        let turn = self.turns.take(&session.number, usize::MAX);
-        let taken = match timeout(wait_max, turn).await {
-            Ok(Ok(turn)) => {
+        let acquire = self.client_locks.acquire(&session.number, usize::MAX);
+        let taken = match timeout(wait_max, acquire).await {
+            Ok(Ok(guard)) => {
                 let left = end.saturating_duration_since(Instant::now());
                 let room = self.take(client, len, left).await;
-                room.map(|room| (room, Some(turn)))
+                room.map(|room| (room, Some(guard)))
             }
             Ok(Err(TooManyWait)) | Err(_) => None,
         };
@@ -219,7 +220,7 @@ impl ServerLink {
             ClientKey::Address(_) => FIRST_ANSWER,
             ClientKey::Session(_) => 0,
         };
-        let mut turn = {
+        let mut admitted = {
             let mut window = lock(&self.window);
             if window.take(client, size, answer, self.started.elapsed()) {
                 return Some(self.room(client, size));
@@ -227,14 +228,14 @@ impl ServerLink {
             if wait_max.is_zero() {
                 return None;
             }
-            let (due, turn) = oneshot::channel();
+            let (due, admitted) = oneshot::channel();
             window.wait(client, size, due);
-            turn
+            admitted
         };
         let end = Instant::now() + wait_max;
         loop {
             let left = end.saturating_duration_since(Instant::now());
-            match timeout(left.min(DOUBT_AFTER), &mut turn).await {
+            match timeout(left.min(DOUBT_AFTER), &mut admitted).await {
                 Ok(room) => return room.ok(),
                 Err(_) if left > DOUBT_AFTER => {
                     let due = lock(&self.window).doubt(client, self.started.elapsed());
@@ -243,7 +244,7 @@ impl ServerLink {
                 Err(_) => break,
             }
         }
-        drop(turn);
+        drop(admitted);
         lock(&self.window).forget(client, oneshot::Sender::is_closed);
         None
     }
@@ -257,13 +258,13 @@ impl ServerLink {
         }
     }
 
-    /// Gives room back, and tells those whose turn has come.
+    /// Gives room back, and admits the requests that wait for it.
     fn release(self: &Arc<Self>, client: ClientKey, size: usize, answer: Option<usize>) {
         let due = lock(&self.window).release(client, size, answer, self.started.elapsed());
         self.admit(due);
     }
 
-    /// Tells those whose turn has come, in their order.
+    /// Admits these requests, in their order.
     fn admit(self: &Arc<Self>, due: Vec<Due>) {
         let mut due = VecDeque::from(due);
         while let Some((client, size, waiter)) = due.pop_front() {

@@ -36,11 +36,11 @@ pub(super) struct Session {
     pub(super) memory: Arc<Share>,
     /// The address, as links to servers know it.
     pub(super) origin: Arc<Origin>,
-    /// What the session takes of it by itself.
+    /// The memory that the session itself takes.
     _own_memory: Held,
     /// The client, as it is connected now. Held for a look-up, never across a wait.
-    client: RwLock<Arc<Client>>,
-    /// What keeps the session if its connection is lost, if its client asked for that.
+    client: RwLock<Arc<SessionClient>>,
+    /// Keeps the session if its connection is lost. Set if the client asked for that.
     pub(super) resumption: OnceLock<Arc<Resumption>>,
     /// The tokens by which it can be resumed. Changed while the state of all sessions is locked.
     tokens: Mutex<Vec<String>>,
@@ -55,7 +55,7 @@ pub(super) struct Session {
     pub(super) to_servers_traffic: Arc<Traffic>,
     /// The session of the application, if it has one.
     pub(super) application: OnceLock<SessionProxy>,
-    /// Whether a heartbeat of the client has asked the application's session for a sign of life, and there is none yet.
+    /// True while the application's session has not answered a heartbeat of the client that the gateway passed on.
     pub(super) is_refreshing: AtomicBool,
     /// The identities of the session's control objects.
     pub(super) controls: Mutex<Vec<Identity>>,
@@ -67,11 +67,11 @@ pub(super) struct Session {
 }
 
 /// A client over one connection.
-pub(super) struct Client {
+pub(super) struct SessionClient {
     pub(super) connection: Connection,
-    /// Who the rules of access take the client for.
+    /// The client, as the rules of access see it.
     pub(super) caller: Caller,
-    /// What counts where sessions are limited by address.
+    /// The network by which sessions are limited.
     pub(super) network: Option<IpAddr>,
     /// Context entries that give servers information about the connection.
     pub(super) connection_entries: Context,
@@ -81,7 +81,7 @@ pub(super) struct Client {
 struct Routes {
     table: RoutingTable<Arc<Route>>,
     forwarders: HashMap<Target, Weak<Forwarder>>,
-    /// Whether the session has ended. Then no route is added, because its forwarder would not know of the end.
+    /// True if the session has ended. Then no route is added, because its forwarder would not know of the end.
     is_ended: bool,
 }
 
@@ -124,7 +124,7 @@ pub(super) struct NewSession<'a> {
     pub(super) rates: Rates,
     pub(super) memory: Arc<Share>,
     pub(super) origin: Arc<Origin>,
-    pub(super) client: Client,
+    pub(super) client: SessionClient,
     /// The category that the user may reach because of its name.
     pub(super) user_category: Option<String>,
     pub(super) category: Option<String>,
@@ -181,13 +181,13 @@ impl Session {
     }
 
     /// The client, as it is connected now or was last.
-    pub(super) fn client(&self) -> Arc<Client> {
+    pub(super) fn client(&self) -> Arc<SessionClient> {
         let client = self.client.read();
         client.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The client has come back over another connection.
-    pub(super) fn set_client(&self, client: Client) {
+    pub(super) fn set_client(&self, client: SessionClient) {
         let mut current = self.client.write().unwrap_or_else(PoisonError::into_inner);
         *current = Arc::new(client);
     }

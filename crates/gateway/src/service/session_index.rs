@@ -1,4 +1,4 @@
-//! The sessions by what they are found by.
+//! An index of the sessions, by connection, category and token.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

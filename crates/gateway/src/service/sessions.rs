@@ -9,15 +9,15 @@ use floe::{Adapter, Communicator, Connection, Proxy, Reference, SystemException,
 
 use super::account::Account;
 use super::guard::{self, Guard};
+use super::keyed_lock::KeyedLock;
 use super::login;
 use super::overload::{NO_MEMORY, overloaded};
 use super::protection::Protection;
 use super::resumption::Resumption;
-use super::session::{Client, Session};
+use super::session::{Session, SessionClient};
 use super::session_index::SessionIndex;
 use super::status::{Counters, GatewayStatus};
 use super::tasks::Tasks;
-use super::turns::Turns;
 use crate::core::AddressFilter;
 use crate::settings::GatewaySettings;
 
@@ -33,7 +33,7 @@ pub(super) struct Sessions {
     pub(super) guard: Guard,
     pub(super) protection: Protection,
     /// One login after another on each connection.
-    pub(super) login_turns: Turns<Connection>,
+    pub(super) login_locks: KeyedLock<Connection>,
     pub(super) memory: Arc<Account>,
     /// The connections to servers.
     pub(super) connections: Arc<Account>,
@@ -89,7 +89,7 @@ impl Sessions {
             },
             guard,
             protection: Protection::new(),
-            login_turns: Turns::default(),
+            login_locks: KeyedLock::default(),
             memory: Account::new(settings.memory_max),
             connections: Account::new(settings.server_connection_limit),
             settings,
@@ -313,7 +313,7 @@ impl Sessions {
         Ok((token, grace))
     }
 
-    /// Goes on with a session over this connection. Returns the next token.
+    /// Resumes a session over this connection. Returns the next token.
     ///
     /// # Errors
     /// The reason, for the client.
@@ -371,7 +371,7 @@ impl Sessions {
             index
                 .by_connection
                 .insert(connection.clone(), session.clone());
-            session.set_client(Client {
+            session.set_client(SessionClient {
                 connection: connection.clone(),
                 caller,
                 network,

@@ -11,7 +11,7 @@ use crate::settings::GatewaySettings;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Owner {
     pub(super) user: UserKey,
-    /// Whether a verifier has proven the name. If none has, everybody may use it.
+    /// True if a verifier has proven the name. If none has, any client may use it.
     pub(super) is_proven: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What operators do with a gateway: they end its process, and read its counters.
+//! Operators end the process of a gateway, and read its counters.
 
 use std::time::Duration;
 

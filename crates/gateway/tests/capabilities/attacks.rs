@@ -34,7 +34,7 @@ impl Scene {
         }
     }
 
-    /// The client that does nothing wrong is served, and nobody else has called anything.
+    /// The client that does nothing wrong is served, and no other client has called anything.
     async fn end_unharmed(self) {
         call(&self.object, "unharmed").await.expect("it is served");
         assert_eq!(self.world.back_end.calls.operations(), ["unharmed"]);

@@ -15,7 +15,7 @@ use crate::world::{BackEnd, NOTHING, World, call, soon};
 const IDENTITIES: [&str; 6] = ["a/x", "a/y", "b/x", "b/y", "x", "y"];
 const CATEGORIES: [&str; 2] = ["a", "b"];
 
-/// What a client sends.
+/// A request that a client sends.
 #[derive(Debug, Clone)]
 struct Sent {
     identity: Index,
@@ -171,7 +171,7 @@ async fn run(
         let object = servers[usize::from(sent.server)].object(identity);
         // A client for each: one whose proxy is refused loses its connection.
         let client = world.client().await;
-        // Whatever the answer is, it sends its request.
+        // The client sends its request even if this fails.
         let _ = client.routed(&object).await;
         let proxy: Proxy = client.connection.proxy(identity.parse().unwrap());
         let operation = format!("op{number}");
@@ -183,7 +183,7 @@ async fn run(
             let oneway = proxy.ice_oneway();
             let mode = floe::OperationMode::Normal;
             let _ = soon(oneway.invoke(&operation, mode, NOTHING)).await;
-            // What comes behind it is answered behind it.
+            // This request is answered after the oneway one.
             let _ = call(&proxy, &operation).await;
         } else {
             let _ = call(&proxy, &operation).await;

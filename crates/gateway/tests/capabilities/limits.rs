@@ -108,7 +108,7 @@ async fn a_user_with_a_proven_name_has_half_of_the_sessions() {
             .expect("a session"),
     );
     world.shut_down().await;
-    // A name that anybody may use is nobody's.
+    // A name that any client may use belongs to no user.
     let world = World::with(|settings| settings.session_limit = 4).await;
     for from in ["127.0.0.2", "127.0.0.3", "127.0.0.4"] {
         clients.push(session(&world, from, "joe").await.expect("a session"));
@@ -483,7 +483,7 @@ async fn a_client_that_does_not_answer_keeps_no_server_from_calling_others() {
     let other = called[1].0.clone();
     let other = tokio::spawn(async move { call(&other, "op").await });
     let mut refused = 0;
-    // Those that found no room are told so.
+    // The requests that found no room are refused.
     while refused < 500 {
         let text = overload(soon(calls.join_next()).await.expect("one waits").unwrap());
         assert!(text.contains("does not answer"), "{text}");
@@ -643,7 +643,7 @@ async fn few_logins_wait_on_one_connection() {
             other => panic!("expected a refusal, got {other}"),
         }
     }
-    // Those that come while eight wait.
+    // The logins that came while eight waited.
     assert!((50..=92).contains(&refused), "{refused}");
     world.shut_down().await;
 }

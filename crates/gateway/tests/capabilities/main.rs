@@ -1,4 +1,4 @@
-//! What a user of a gateway can do, a file for each capability; `world.rs` is what they share.
+//! The capabilities of a gateway, as its users see them. There is a file for each; all of them use `world.rs`.
 
 mod access;
 mod admin;

@@ -67,7 +67,7 @@ impl Survivor {
         self.callback_to(world, Recorder(calls.clone())).await
     }
 
-    /// The same with this servant.
+    /// Returns a proxy for calls back to this servant.
     pub(crate) async fn callback_to(&self, world: &World, servant: impl Dispatcher) -> Proxy {
         let adapter = soon(self.session.adapter()).await.expect("an adapter");
         let category = soon(self.router.get_category_for_client()).await.unwrap();

@@ -109,7 +109,7 @@ impl Client {
         Self::connect_to(&gateway.router()).await
     }
 
-    /// The same from this local address.
+    /// Connects a client from this local address.
     pub(crate) async fn connect_from(gateway: &Gateway, address: &str) -> Self {
         let from = format!("tcp --sourceAddress {address} -h");
         Self::connect_to(&gateway.router().replacen("tcp -h", &from, 1)).await
@@ -245,7 +245,7 @@ pub(crate) async fn call(proxy: &Proxy, operation: &str) -> Result<(), InvokeErr
 /// An encapsulation of nothing.
 pub(crate) const NOTHING: &[u8] = &[6, 0, 0, 0, 1, 1];
 
-/// What does not end does not hang the tests.
+/// Limits the time of a future, so that one that does not end does not hang the tests.
 pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
     let ended = timeout(Duration::from_secs(60), future).await;
     ended.expect("expected an end within a minute")

@@ -1,4 +1,4 @@
-//! What clients may cost a gateway of memory and open files. The tests measure this process, so they run one at a time and
+//! Memory and open files that clients may cost a gateway. The tests measure this process, so they run one at a time and
 //! in a process of their own.
 
 #[expect(

@@ -3,7 +3,7 @@
 use std::ops::AddAssign;
 use std::time::Duration;
 
-/// What happened to the events for one subscriber, or for all subscribers of a topic.
+/// The fate of the events for one subscriber, or for all subscribers of a topic, in numbers.
 ///
 /// Every event is in exactly one place: `offered = delivered + lost + queued + outstanding`, where
 /// [`Snapshot`](super::Snapshot) has the last two.
@@ -27,7 +27,7 @@ pub(crate) struct Losses {
     pub(crate) overflow: u64,
     /// The events came, or were queued, while the subscriber was offline after a failure.
     pub(crate) offline: u64,
-    /// Their delivery failed. The subscriber may have received them all the same.
+    /// Their delivery failed. The subscriber may have received them nevertheless.
     pub(crate) failed: u64,
     /// The events were queued when the subscription ended, or came after it had failed for good.
     pub(crate) removed: u64,

@@ -1,11 +1,11 @@
-//! Whether a subscriber gets events, as its failures decide.
+//! The availability of a subscriber: its failures decide if it gets events.
 
 use std::time::{Duration, Instant};
 
 use super::qos::{DeliveryMode, Qos, RetryCount};
 use super::snapshot::SubscriptionState;
 
-/// Whether a subscriber gets events.
+/// Decides if a subscriber gets events.
 ///
 /// ```text
 ///           failure, tolerated            first event after the interval
@@ -26,7 +26,7 @@ pub(super) struct Availability {
     /// Only the reply of a twoway subscriber proves that it is alive.
     is_twoway: bool,
     failure_count: u32,
-    /// Whether its connection broke and no event has been delivered since. An interval offline resets it, because
+    /// True if its connection broke and no event has been delivered since. An interval offline resets this, because
     /// another connection follows.
     has_broken: bool,
 }
@@ -41,7 +41,7 @@ pub(crate) enum DeliveryFailure {
     /// The connection broke while oneway events were written. As in IceStorm, the next events take another connection.
     /// This counts as a failure only if that connection breaks too.
     Broken,
-    /// The failure is not the subscriber's: the hub is shutting down, or has too few file descriptors.
+    /// The failure is not the subscriber's fault: the hub is shutting down, or has too few file descriptors.
     Ours,
 }
 

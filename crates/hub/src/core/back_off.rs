@@ -1,4 +1,4 @@
-//! An exponential back-off for attempts that may not pay.
+//! An exponential back-off for attempts that may not be worth their cost.
 
 /// Counts the occasions to skip after a failed attempt: twice as many each time, up to a limit.
 #[derive(Debug, Default)]
@@ -13,7 +13,7 @@ impl BackOff {
     const PASSED_MIN: u32 = 4;
     const PASSED_MAX: u32 = 4096;
 
-    /// Returns whether to attempt it on this occasion.
+    /// Returns true if this occasion should be used for an attempt.
     pub(crate) fn is_due(&mut self) -> bool {
         let left = self.left.checked_sub(1);
         self.left = left.unwrap_or(0);
@@ -26,7 +26,7 @@ impl BackOff {
         self.left = self.last;
     }
 
-    /// An attempt paid.
+    /// Notes that an attempt was worth its cost.
     pub(crate) fn handle_success(&mut self) {
         self.last >>= 1;
     }

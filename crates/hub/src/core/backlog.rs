@@ -47,7 +47,8 @@ impl<R: EventBatch> Backlog<R> {
         self.held().is_some_and(|held| !held.is_empty())
     }
 
-    /// Returns true if there is room for all of these events, as usual. They then count as offered, and are to be queued.
+    /// Returns true if there is room for all of these events, as there usually is. They then count as offered, and the
+    /// caller queues them.
     #[inline]
     pub(super) fn accepts_all(&mut self, batch: &R) -> bool {
         let is_taken = self.queue.has_room_for_all(batch, &self.limits);
@@ -62,8 +63,8 @@ impl<R: EventBatch> Backlog<R> {
         self.queue.is_half_empty(&self.limits)
     }
 
-    /// Drops the events whose time is over, as far as no other event waits before them. Held publications get their
-    /// room.
+    /// Drops expired events from the front of the queue, up to the first event that has not expired. Held publications
+    /// get their room.
     pub(super) fn expire(&mut self, now: Instant) -> Result<(), Disconnected> {
         // Held publications may have expired, too.
         loop {
@@ -77,7 +78,7 @@ impl<R: EventBatch> Backlog<R> {
         }
     }
 
-    /// Queues events. If the policy ends the subscription with one of them, the others do not count.
+    /// Queues events. If the policy ends the subscription at one of them, the later ones do not count.
     pub(super) fn enqueue(
         &mut self,
         mut batch: R,
@@ -99,8 +100,8 @@ impl<R: EventBatch> Backlog<R> {
         let now = timing.came;
         self.accounts.offered += 1;
         if self.queue.room_for(&event, &self.limits) > 0 {
-            // Detached: if most of the events that came with it are lost, it should not keep their memory. A queue of
-            // such events could hold many times its limit.
+            // Detached: if most of the events that came with it are lost, it should not keep their memory. Otherwise, a
+            // queue of such events could hold many times its limit.
             self.queue.push(event.detached(), timing);
             return Ok(());
         }
@@ -129,7 +130,7 @@ impl<R: EventBatch> Backlog<R> {
         Ok(())
     }
 
-    /// Drops the oldest events beyond the limits, if that is the policy. Held publications get room that is left then.
+    /// Drops the oldest events beyond the limits, if that is the policy. Held publications get the room that remains.
     pub(super) fn shed(&mut self, now: Instant) -> Result<(), Disconnected> {
         if self.limits.overflow != OverflowPolicy::DropOldest {
             return Ok(());
@@ -190,8 +191,8 @@ impl<R: EventBatch> Backlog<R> {
         Ok(rest.map(|rest| held.push(rest, waits_for_room, timing)))
     }
 
-    /// Queues the first events, as many as there is room for. Returns the others. An event that is too long for any queue
-    /// is lost alone.
+    /// Queues the first events, as many as there is room for. Returns the others. If an event is too long for any
+    /// queue, only that event is lost.
     fn fill(
         &mut self,
         mut batch: R,
@@ -230,7 +231,8 @@ impl<R: EventBatch> Backlog<R> {
         Ok(())
     }
 
-    /// The subscriber has taken events. Returns whether it has now taken its share of a queue that holds publishers back.
+    /// Notes that the subscriber has taken events. Returns true if it has now taken its share of a queue that holds
+    /// publishers back.
     pub(super) fn note_taken(&mut self, taken: TakenAmount) -> bool {
         let is_empty = self.queue.len() == 0;
         let held = self.held.as_mut();
@@ -245,7 +247,8 @@ impl<R: EventBatch> Backlog<R> {
         self.admit_held(now)
     }
 
-    /// Other limits are in force: publications that they do not allow to wait without a limit have the patience left.
+    /// Notes that other limits are in force. Publications that no longer may wait without a limit wait for the rest of
+    /// the patience.
     pub(super) fn limit_held(&mut self, now: Instant) {
         if self.limits.overflow != OverflowPolicy::Block
             && let Some(held) = &mut self.held

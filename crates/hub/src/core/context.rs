@@ -28,7 +28,7 @@ pub(crate) fn entries(
     error.into_iter().chain((0..count).map(entry))
 }
 
-/// The entries in the context of an event, up to the first that is malformed. There are none if the bytes are no event.
+/// The entries in the context of an event, up to the first malformed one. There are none if the bytes are no event.
 pub(crate) fn entries_of(event: &[u8]) -> impl Iterator<Item = (&str, &str)> + '_ {
     let parts = EventParts::parse(event).ok();
     let context = parts.map_or(&[][..], |parts| parts.context);
@@ -42,7 +42,7 @@ pub(crate) fn value_of<'a>(event: &'a [u8], key: &str) -> Option<&'a [u8]> {
     Some(value.as_bytes())
 }
 
-/// The event without those entries of its context that are `removed`, and with others behind the rest.
+/// Returns the event without the entries of its context that are `removed`, and with other entries behind the rest.
 ///
 /// # Errors
 /// [`DecodeError`] if it is no event.

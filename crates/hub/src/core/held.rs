@@ -25,7 +25,7 @@ pub(super) struct HeldPublications<R> {
     pub(super) patience: Patience,
     /// Since when at least one publication is held.
     since: Option<Instant>,
-    /// How much was taken from the queue since the subscriber last took its share.
+    /// The amount taken from the queue since the subscriber last took its share.
     taken: TakenAmount,
     /// True if a publication was released since the last call of [`HeldPublications::poll_released`].
     has_released: bool,
@@ -45,15 +45,15 @@ pub(super) struct Held<R> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Ticket(u64);
 
-/// How much was taken from a queue.
+/// An amount taken from a queue.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct TakenAmount {
     pub(super) events: usize,
     pub(super) bytes: usize,
 }
 
-/// The share of its queue that a healthy subscriber takes within the patience: one part of so many. By default, this is
-/// 1,000 events or 655 KiB in a second.
+/// The share of its queue that a healthy subscriber takes within the patience: one part in a hundred. By default, this
+/// is 1,000 events or 655 KiB in a second.
 const SHARE_RATIO: usize = 100;
 
 impl<R> Default for HeldPublications<R> {
@@ -133,8 +133,8 @@ impl<R: EventBatch> HeldPublications<R> {
         self.since
     }
 
-    /// Takes the first publication. Its end is noted by [`HeldPublications::note_released`], or what has no room is given
-    /// back by [`HeldPublications::give_back`].
+    /// Takes the first publication. The caller then either calls [`HeldPublications::note_released`], or gives back the
+    /// part without room with [`HeldPublications::give_back`].
     pub(super) fn take_first(&mut self) -> Option<Held<R>> {
         let first = self.held.pop_front()?;
         self.note_taken_out(&first.batch);
@@ -171,7 +171,8 @@ impl<R: EventBatch> HeldPublications<R> {
         }
     }
 
-    /// Events were taken from the queue. Returns whether the subscriber has taken its share since it last did.
+    /// Notes that events were taken from the queue. Returns true if the subscriber has taken its share since it last
+    /// did.
     pub(super) fn note_taken(&mut self, taken: TakenAmount, limits: &QueueLimits) -> bool {
         self.taken.events += taken.events;
         self.taken.bytes += taken.bytes;

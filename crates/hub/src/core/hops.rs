@@ -1,9 +1,9 @@
 //! How many hubs an event has passed, so that it does not go round between hubs for ever.
 //!
-//! A subscriber can be the publisher object of a topic elsewhere. If events come back from there, they would go round: each
-//! is a new event to every hub. Dead letters of dead letters could go round too. So an event for a publisher object says in
-//! its context how many publisher objects it was sent to, and a dead letter counts as one more. Plain IceStorm services
-//! pass contexts on. Other subscribers get events as they came.
+//! A subscriber can be the publisher object of a topic elsewhere. If events come back from there, they would go round
+//! for ever, because each is a new event to every hub. Dead letters of dead letters could go round too. So the context
+//! of an event for a publisher object says how many publisher objects it was sent to, and a dead letter counts as one
+//! more. Plain IceStorm services pass contexts on. Other subscribers get events unchanged.
 
 use floe::DecodeError;
 use floe::forwarding::{EventParts, Events, EventsBuilder, HOPS_KEY};
@@ -11,10 +11,10 @@ use floe::forwarding::{EventParts, Events, EventsBuilder, HOPS_KEY};
 use super::context::{encode_with_entries, entries};
 use super::names::is_publisher_name;
 
-/// The maximum count. An event of which no hub knows how it came may have passed any number of plain services.
+/// The maximum count. If no hub knows how an event came, it may have passed any number of plain services.
 pub(crate) const HOPS_MAX: u32 = 16;
 
-/// Whether an object of this name gets counts.
+/// Returns true if events for an object of this name get hop counts.
 pub(crate) fn counts_hops(name: &str) -> bool {
     is_publisher_name(name)
 }
@@ -55,7 +55,7 @@ fn push_with_next_hop(event: &[u8], passing: &mut EventsBuilder) -> Result<(), D
     passing.push_with(|buffer| encode_with_entries(event, &[HOPS_KEY], &raised, buffer))
 }
 
-/// The count in a context. Whatever is no number counts as the maximum: only a hub writes it.
+/// The count in a context. Everything but a number counts as the maximum, because only a hub writes this entry.
 fn hops(context: &[u8]) -> Result<u32, DecodeError> {
     let mut hops = 0;
     for entry in entries(context) {

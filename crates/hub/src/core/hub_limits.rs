@@ -67,7 +67,7 @@ impl Default for HubLimits {
     }
 }
 
-/// What the hub has of the things that it counts.
+/// The numbers of the things that a hub limits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Usage {
     pub(crate) topics: usize,
@@ -80,12 +80,12 @@ pub(crate) struct Usage {
 }
 
 impl Usage {
-    /// Whether there may be one more topic.
+    /// Checks that there may be one more topic.
     pub(crate) fn check_topics(&self, limits: &HubLimits) -> Result<(), LimitReached> {
         check("topics", "limits.topics", self.topics, limits.topics)
     }
 
-    /// The same without this many subscriptions, which are about to end.
+    /// Returns these numbers without this many subscriptions, which are about to end.
     pub(crate) fn without_subscriptions(self, count: usize) -> Self {
         Self {
             subscriptions: self.subscriptions.saturating_sub(count),
@@ -93,7 +93,7 @@ impl Usage {
         }
     }
 
-    /// Whether there may be one more subscription.
+    /// Checks that there may be one more subscription.
     pub(crate) fn check_subscriptions(&self, limits: &HubLimits) -> Result<(), LimitReached> {
         let name = "limits.subscriptions";
         check(
@@ -104,12 +104,12 @@ impl Usage {
         )
     }
 
-    /// Whether there may be one more link.
+    /// Checks that there may be one more link.
     pub(crate) fn check_links(&self, limits: &HubLimits) -> Result<(), LimitReached> {
         check("links", "limits.links", self.links, limits.links)
     }
 
-    /// Whether there may be one more durable topic.
+    /// Checks that there may be one more durable topic.
     pub(crate) fn check_durable_topics(&self, limits: &HubLimits) -> Result<(), LimitReached> {
         check(
             "durable topics",
@@ -119,7 +119,7 @@ impl Usage {
         )
     }
 
-    /// Whether there may be one more durable subscription.
+    /// Checks that there may be one more durable subscription.
     pub(crate) fn check_durable_subscriptions(
         &self,
         limits: &HubLimits,

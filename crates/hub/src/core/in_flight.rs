@@ -90,8 +90,8 @@ struct Sent<H, E> {
     handle: H,
     /// When it was sent.
     sent: Instant,
-    /// Since when its time runs: it does so only for as many events as the window has at first. If the window has
-    /// grown, a subscriber that suddenly needs long for each event has as much time for it as before.
+    /// When its time begins to run. That is so only for as many events as the window has at first. If the window has
+    /// grown, a subscriber that suddenly needs long for each event still has the same time for it.
     since: Instant,
 }
 
@@ -140,8 +140,8 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
         self.send_right.open();
     }
 
-    /// Takes the right to send back for the delivery task. Returns false if the scheduler is sending; the end of that
-    /// wakes the task.
+    /// Takes the right to send back for the delivery task. Returns false if the scheduler is sending. When it finishes,
+    /// it wakes the task.
     pub(crate) fn close(&mut self) -> bool {
         self.send_right.close()
     }
@@ -151,7 +151,7 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
         self.is_in_order() && self.send_right.begin()
     }
 
-    /// The scheduler has sent its events. Returns whether the window still notes them.
+    /// Notes that the scheduler has sent its events. Returns true if the window still notes them.
     pub(crate) fn end_sending(&mut self) -> bool {
         self.send_right.end()
     }
@@ -238,8 +238,8 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
     /// timer has just ended. One timer is enough, because later events are due later.
     pub(crate) fn begin_timer(&mut self, has_ended: bool, now: Instant) -> Option<Instant> {
         let oldest = self.sent.front().map(|(_, sent)| sent.since);
-        // A timer that was asked for runs even if everything is answered by now, so that the scheduler does not ask
-        // again soon.
+        // A timer that was asked for runs even if all events were answered meanwhile, so that the scheduler does not
+        // ask again soon.
         let is_asked = self.is_timed && !has_ended;
         let since = oldest.or_else(|| is_asked.then_some(now));
         self.is_timed = since.is_some();
@@ -273,7 +273,7 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
     }
 
     /// The events in flight, in the order in which they were sent.
-    pub(crate) fn unanswered(&self) -> impl Iterator<Item = &E> {
+    pub(crate) fn in_send_order(&self) -> impl Iterator<Item = &E> {
         self.sent.iter().map(|(_, sent)| &sent.event)
     }
 
@@ -396,7 +396,7 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
         oldest.is_none_or(|(oldest, _)| number <= *oldest)
     }
 
-    /// Tells the window of answers. `before` is the number of events in flight before them.
+    /// Notes answers in the window. `before` is the number of events in flight before them.
     fn note_answered(
         &mut self,
         count: usize,
@@ -417,8 +417,8 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
         self.begin_times(now);
     }
 
-    /// Forgets all events in flight, `outstanding` of them counting those that are being sent. Later replies to them
-    /// are ignored. Drop the result after the lock is released.
+    /// Forgets all events in flight. `outstanding` is their number, including those that are being sent. Later replies
+    /// to them are ignored. Drop the result after the lock is released.
     pub(crate) fn abandon(&mut self, outstanding: u64) -> Self {
         let next = self.next + outstanding;
         self.window.handle_trouble(next);
@@ -430,8 +430,8 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
         std::mem::replace(self, new)
     }
 
-    /// The scheduler has panicked while it was sending: forgets the events that it took, out of `outstanding` events.
-    /// Returns how many.
+    /// Forgets the events that the scheduler took before it panicked, out of `outstanding` events. Returns their
+    /// number.
     pub(crate) fn forget_taken(&mut self, outstanding: u64) -> u64 {
         if !self.send_right.reset() {
             // All of its events were noted, given back, or abandoned.

@@ -1,4 +1,4 @@
-//! How long an event is worth delivering.
+//! The lifespan of an event: how long it is worth delivering.
 
 use std::time::{Duration, Instant};
 use std::vec;
@@ -28,7 +28,7 @@ impl Timing {
         }
     }
 
-    /// The same for a subscriber that wants no older events than this.
+    /// Returns the timing for a subscriber that wants no older events than this.
     pub(crate) fn within(self, lifespan: Option<Duration>) -> Self {
         let own = Self::new(self.came, lifespan).expires;
         Self {
@@ -37,12 +37,12 @@ impl Timing {
         }
     }
 
-    /// The same for events that count as having come at this time.
+    /// Returns the timing of events that count as having come at this time.
     pub(crate) fn at(self, came: Instant) -> Self {
         Self { came, ..self }
     }
 
-    /// Whether the events have expired.
+    /// Returns true if the events have expired.
     pub(crate) fn is_over(&self, now: Instant) -> bool {
         self.expires.is_some_and(|expires| expires <= now)
     }
@@ -54,7 +54,7 @@ impl From<Instant> for Timing {
     }
 }
 
-/// The lifespan that the context of an event says, if it says one.
+/// The lifespan in the context of an event, if it has one.
 ///
 /// # Errors
 /// What is wrong with the entry, for the publisher.
@@ -70,7 +70,7 @@ pub(crate) fn lifespan_of(event: &[u8]) -> Result<Option<Duration>, String> {
         .map_err(|reason| format!("invalid {LIFESPAN_KEY}: {reason}"))
 }
 
-/// Whether an event of a log has expired. `lifespans` are all that apply; the shortest counts.
+/// Returns true if an event of a log has expired. `lifespans` are all that apply; the shortest counts.
 pub(crate) fn is_over(
     time: EventTime,
     lifespans: impl IntoIterator<Item = Option<Duration>>,
@@ -80,19 +80,19 @@ pub(crate) fn is_over(
     shortest.is_some_and(|lifespan| time <= now.before(lifespan))
 }
 
-/// Divides events where their lifespans differ. Events of which none has a context, as usual, stay together without a look at
-/// their contents.
+/// Divides events into groups of equal lifespans. Usually no event has a context. Then all stay together without a look
+/// at their contents.
 #[derive(Debug)]
 pub(crate) struct ByLifespan {
     rest: Option<Events>,
-    /// What each of them says; nothing if none says anything.
+    /// The lifespan that each event gives; empty if none gives one.
     said: vec::IntoIter<Option<Duration>>,
-    /// For those that say nothing.
+    /// The lifespan of events that give none.
     default: Option<Duration>,
 }
 
 impl ByLifespan {
-    /// An event with a wrong entry counts as one without, and the error says what is wrong with the last of these.
+    /// An event with an invalid entry counts as one without an entry. The error describes the last of these.
     pub(crate) fn new(events: Events, default: Option<Duration>) -> (Self, Result<(), String>) {
         let (mut said, mut result) = (Vec::new(), Ok(()));
         if events.iter().any(may_have_context) {
@@ -167,7 +167,7 @@ mod tests {
     fn events_that_differ_one_by_one_are_divided_without_a_move_of_those_behind() {
         let contexts = [&[][..], &[(LIFESPAN_KEY, "1")]].repeat(100_000);
         let events = events("tick", &contexts);
-        // A move of all that are left, for each of them, takes more than ten seconds.
+        // Moving all remaining events for each of them takes more than ten seconds.
         let begin = Instant::now();
         let (parts, _) = ByLifespan::new(events, None);
         assert_eq!(parts.count(), contexts.len());

@@ -13,11 +13,11 @@ pub struct QueueLimits {
     /// counts in each.
     pub bytes: usize,
     /// How long a full queue may hold publishers back, so that nothing is lost while the subscriber is only slower than
-    /// they are. The time begins anew whenever the subscriber has taken a hundredth of its queue. If it does not, further
-    /// events are left to `overflow` until it takes events again, and for at least 20 times as long. Default 1 s; zero
-    /// never holds anyone back.
+    /// they are. The time begins anew whenever the subscriber has taken a hundredth of its queue. If it does not,
+    /// `overflow` decides about further events until it takes events again, and for at least 20 times as long. Default
+    /// 1 s. Zero never holds a publisher back.
     pub patience: Duration,
-    /// What happens to an event beyond the limits when the patience is over.
+    /// Decides which event is lost when one exceeds the limits after the patience is over.
     pub overflow: OverflowPolicy,
 }
 
@@ -32,8 +32,8 @@ impl Default for QueueLimits {
     }
 }
 
-/// What happens to an event that does not fit into a queue. Their names in text are `drop-oldest`, `drop-newest`,
-/// `block` and `disconnect`.
+/// Decides what happens to an event that does not fit into a queue. The names of the policies in text are
+/// `drop-oldest`, `drop-newest`, `block` and `disconnect`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 #[doc(alias = "Send.QueueSizeMaxPolicy")]

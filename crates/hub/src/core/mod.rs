@@ -1,10 +1,10 @@
-//! The decisions of the hub. They are all pure: the time is an argument.
+//! The decisions of the hub. All of them are pure: the time is an argument.
 //!
-//! - `subscription.rs`: a subscriber: what waits for it, its state, and an account of every event
+//! - `subscription.rs`: a subscriber: the events that wait for it, its state, and an account of every event
 //! - `backlog.rs`: the events that wait for a subscriber, in its queue or for room there
-//! - `availability.rs`: whether a subscriber gets events, as its failures decide
+//! - `availability.rs`: decides by a subscriber's failures if it gets events
 //! - `queue.rs`: queued events, limited in number and bytes
-//! - `queue_memory.rs`: what all queues hold, and how they share the memory that there is
+//! - `queue_memory.rs`: the memory that all queues hold, and how they share it
 //! - `lifespan.rs`: how long an event is worth delivering
 //! - `limits.rs`: the limits of a queue, and the policy for events beyond them
 //! - `hub_limits.rs`: the limits of the whole hub

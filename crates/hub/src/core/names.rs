@@ -1,4 +1,4 @@
-//! Which object an identity names. Its category is the instance name of the hub.
+//! The names of objects in identities. The category is the instance name of the hub.
 
 use floe::Identity;
 
@@ -9,7 +9,7 @@ const TOPIC_PREFIX: &str = "topic.";
 const PUBLISHER_SUFFIX: &str = ".publish";
 const RECEIVER_SUFFIX: &str = ".link";
 
-/// What the name of an identity can mean.
+/// The meaning of the name in an identity.
 ///
 /// Observed: IceStorm 3.7.8. One name can mean several objects, because topics can have any name: `topic.a.publish` can
 /// be a topic or a publisher object.
@@ -28,7 +28,7 @@ pub(crate) enum ObjectName<'a> {
 }
 
 impl<'a> ObjectName<'a> {
-    /// Everything that the name can mean. The first object that exists counts.
+    /// Everything that the name can mean. The first existing object counts.
     pub(crate) fn candidates(name: &'a str) -> impl Iterator<Item = Self> {
         let topic = name.strip_prefix(TOPIC_PREFIX);
         let candidates = [
@@ -57,8 +57,7 @@ pub(crate) fn receiver_name(topic: &str) -> String {
     format!("{topic}{RECEIVER_SUFFIX}")
 }
 
-/// The topic that this object name belongs to. Names without our prefix, as very old services have them, are topic
-/// names.
+/// The topic that this object name belongs to. Very old services have names without our prefix, which are topic names.
 pub(crate) fn named_topic(name: &str) -> &str {
     name.strip_prefix(TOPIC_PREFIX).unwrap_or(name)
 }
@@ -68,14 +67,14 @@ pub(crate) fn subscriber_publisher_name(topic: &str, subscriber: &Identity) -> S
     format!("{TOPIC_PREFIX}{topic}{PUBLISHER_SUFFIX}.{subscriber}")
 }
 
-/// Whether an identity of this name is that of a publisher object, of this hub or of another.
+/// Returns true if an identity of this name is that of a publisher object, of this hub or of another.
 pub(crate) fn is_publisher_name(name: &str) -> bool {
     let infix = format!("{PUBLISHER_SUFFIX}.");
     name.ends_with(PUBLISHER_SUFFIX) || name.starts_with(TOPIC_PREFIX) && name.contains(&infix)
 }
 
-/// Whether the names of topic and subscriber together are longer than IceStorm can store. The identity is empty if
-/// there is no subscriber.
+/// Returns true if the names of topic and subscriber together are longer than IceStorm can store. The identity is empty
+/// if there is no subscriber.
 pub(crate) fn is_too_long(instance_name: &str, topic: &str, subscriber: &Identity) -> bool {
     let topic = string_len(TOPIC_PREFIX.len() + topic.len()) + string_len(instance_name.len());
     let subscriber = string_len(subscriber.name.len()) + string_len(subscriber.category.len());

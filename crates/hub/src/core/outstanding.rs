@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Outstanding {
     pub(super) count: u64,
-    /// Nothing says which events were answered, so each counts with the average of all.
+    /// A reply does not say which events were answered, so each event counts with the average length of all.
     pub(super) bytes: u64,
 }
 

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::limits::{OverflowPolicy, QueueLimits};
 
-/// Whether a queue is overflowing, and what is not logged yet.
+/// The overflow of a queue, and the notices that are not logged yet.
 ///
 /// A queue can become full and recover many times a second. The beginning and the end of an overflow are logged when
 /// they happen, but further overflows within [`QUIET`] are only counted, and logged in one summary.
@@ -13,27 +13,27 @@ pub(super) struct Overflow {
     /// While the queue overflows: the number of lost events when that began or was logged last. An overflow ends when
     /// the queue is half empty, so that a subscriber that is always a little too slow is logged once.
     since: Option<u64>,
-    /// Whether the current overflow has been logged.
+    /// True if the current overflow has been logged.
     is_logged: bool,
     notice: Option<OverflowNotice>,
     /// Set after the first loss, which few queues ever have.
     recent: Option<Box<RecentNotices>>,
 }
 
-/// What was logged recently, and what was therefore held back.
+/// The notices that were logged recently, and those that were therefore held back.
 #[derive(Debug)]
 struct RecentNotices {
     /// Until this time, each kind of notice that was logged is held back.
     until: Instant,
-    /// Whether the beginning of an overflow was logged.
+    /// True if the beginning of an overflow was logged.
     has_overflow: bool,
-    /// Whether an event that is too long was logged.
+    /// True if an event that is too long was logged.
     has_too_long: bool,
-    /// Whether events that go round in a loop were logged.
+    /// True if events that go round in a loop were logged.
     has_looped: bool,
-    /// What was held back. It does not include the losses of the current overflow.
+    /// A summary of the notices that were held back. It does not include the losses of the current overflow.
     held_back: OverflowSummary,
-    /// Whether the shell has been asked to poll the summary.
+    /// True if the shell has been asked to poll the summary.
     is_awaited: bool,
 }
 
@@ -68,7 +68,7 @@ pub(crate) enum OverflowNotice {
     Looped,
 }
 
-/// What happened to a queue and was held back.
+/// A summary of the notices that were held back for a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct OverflowSummary {
     /// How many overflows began.
@@ -80,12 +80,12 @@ pub(crate) struct OverflowSummary {
     pub(crate) too_long_count: u64,
     /// How many events were lost because they had passed too many hubs.
     pub(crate) looped_count: u64,
-    /// Whether the queue is still full. If so, a notice follows when it has room again.
+    /// True if the queue is still full. In that case, a notice follows when it has room again.
     pub(crate) lasts: bool,
 }
 
 impl Overflow {
-    /// Whether the queue is overflowing.
+    /// Returns true if the queue is overflowing.
     pub(super) fn lasts(&self) -> bool {
         self.since.is_some()
     }
@@ -125,8 +125,8 @@ impl Overflow {
         self.notice = Some(OverflowNotice::Disconnected);
     }
 
-    /// An event of this length is lost because not even an empty queue has room for it. This notice does not replace
-    /// one about an overflow.
+    /// Notes that an event of this length is lost because not even an empty queue has room for it. This notice does not
+    /// replace one about an overflow.
     pub(super) fn note_too_long(&mut self, len: usize, limits: &QueueLimits, now: Instant) {
         let recent = RecentNotices::at(&mut self.recent, now);
         let was_logged = std::mem::replace(&mut recent.has_too_long, true);
@@ -138,8 +138,8 @@ impl Overflow {
         self.notice = Some(OverflowNotice::TooLong { len, max });
     }
 
-    /// This many events are lost because they had passed too many hubs. The notice says only that it happens: how many
-    /// there are depends on how they came.
+    /// Notes that this many events are lost because they had passed too many hubs. The notice says only that this
+    /// happens: the number of such events depends on how they came.
     pub(super) fn note_looped(&mut self, count: u64, now: Instant) {
         let recent = RecentNotices::at(&mut self.recent, now);
         let was_logged = std::mem::replace(&mut recent.has_looped, true);
@@ -162,8 +162,8 @@ impl Overflow {
         (!is_awaited).then_some(QUIET)
     }
 
-    /// The summary of what was held back. If there is one, the shell polls again after the same time. `lost` events
-    /// were lost in all.
+    /// Returns the summary of the notices that were held back. If there is one, the shell polls again after the same
+    /// time. `lost` events were lost in all.
     pub(super) fn poll_summary(&mut self, lost: u64, now: Instant) -> Option<OverflowSummary> {
         let recent = self.recent.as_mut()?;
         let mut summary = std::mem::take(&mut recent.held_back);
@@ -188,7 +188,7 @@ impl Overflow {
 }
 
 impl RecentNotices {
-    /// The state at `now`. What was held back stays until the summary is polled.
+    /// The state at `now`. Notices that were held back stay until the summary is polled.
     fn at(known: &mut Option<Box<Self>>, now: Instant) -> &mut Self {
         let recent = known.get_or_insert_with(|| {
             Box::new(Self {

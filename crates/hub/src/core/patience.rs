@@ -13,10 +13,10 @@ use std::time::{Duration, Instant};
 ///                  +----> Spent ---- has taken a share of its queue, and the pause is over ----> Patient
 /// ```
 ///
-/// A subscriber that keeps taking its share in time is healthy: it may hold publishers back for as long as they are
-/// faster. One that stops holds them back for one patience. After that it is served by its overflow policy until it
-/// takes events again, and for [`PAUSE_RATIO`] times the patience in any case: so it never delays publishers for more
-/// than a twentieth of the time, however often it stops and returns.
+/// A subscriber that keeps taking its share in time is healthy: it may hold publishers back as long as they are faster.
+/// A subscriber that stops holds them back for one patience. After that, its overflow policy decides until it takes
+/// events again, and for at least [`PAUSE_RATIO`] times the patience. So it never delays publishers for more than a
+/// twentieth of the time, however often it stops and returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Patience {
     /// Publishers may be held back.
@@ -26,26 +26,26 @@ pub(super) enum Patience {
     Holding {
         /// When that began, or when the subscriber last took its share.
         since: Instant,
-        /// Whether the hub was late since then.
+        /// True if the hub was late since then.
         was_late: bool,
     },
     /// The patience was used up.
     Spent {
         /// The end of the pause; `None` if that is beyond the range of the clock.
         until: Option<Instant>,
-        /// Whether the subscriber has taken its share since.
+        /// True if the subscriber has taken its share since.
         has_progressed: bool,
     },
 }
 
-/// If the hub looks this long after the end of the patience, it had no processor itself, so the subscriber had no chance
-/// to take its share. The patience then begins anew, once.
+/// If the hub checks the patience this much after its end, the hub itself had no processor, so the subscriber had no
+/// chance to take its share. The patience then begins anew, once.
 const LATE: Duration = Duration::from_millis(100);
-/// From the beginning of a hold that was in vain to the next hold: this many times the patience.
+/// The time from the beginning of a hold without progress to the next hold: this many times the patience.
 const PAUSE_RATIO: u32 = 20;
 
 impl Patience {
-    /// Whether a publication that has no room may be held now, if the patience is `max`.
+    /// Returns true if a publication that has no room may be held now, with the patience `max`.
     pub(super) fn may_hold(&mut self, max: Duration, now: Instant) -> bool {
         if let Self::Spent {
             until: Some(until),
@@ -77,7 +77,7 @@ impl Patience {
         }
     }
 
-    /// No publication is held any more.
+    /// Notes that no publication is held any more.
     pub(super) fn rest(&mut self) {
         if matches!(self, Self::Holding { .. }) {
             *self = Self::Patient;
@@ -92,7 +92,7 @@ impl Patience {
         }
     }
 
-    /// Whether the patience is used up only now. Publications are then held no longer.
+    /// Ends the patience if it is used up now. Returns true if this call ended it: publications are held no longer.
     pub(super) fn end(&mut self, max: Duration, now: Instant) -> bool {
         let Self::Holding { since, was_late } = *self else {
             return false;

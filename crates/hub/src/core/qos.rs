@@ -12,17 +12,17 @@ use super::limits::{OverflowPolicy, QueueLimits};
 use super::window::Window;
 use super::wishes::{Wishes, count, milliseconds, name, positive_milliseconds};
 
-/// The number of requests in flight to a twoway subscriber at first, as in IceStorm. It grows by itself.
+/// The number of requests in flight to a twoway subscriber at first, as in IceStorm. It grows automatically.
 pub(crate) const TWOWAY_OUTSTANDING: usize = 5;
 
-/// The maximum number, whether it grows or the subscriber asks for it. If a connection breaks, that many events are in doubt. A
-/// subscriber that alone reads a log may have [`PENDING_LIMIT`].
+/// The maximum number, both if it grows and if the subscriber asks for it. If a connection breaks, that many events are
+/// in doubt. A subscriber that reads a log alone may have [`PENDING_LIMIT`].
 pub(crate) const OUTSTANDING_LIMIT: usize = 1024;
 
 /// The longest name of a subscription that is pulled, in bytes.
 const PULL_NAME_LEN_MAX: usize = 200;
 
-/// How long a subscription lasts by default that no program pulls: its queue takes memory.
+/// How long a subscription lasts by default without a program that pulls: its queue takes memory.
 const PULL_IDLE_MAX: Duration = Duration::from_secs(600);
 
 /// How events are delivered to a subscriber.
@@ -36,13 +36,13 @@ pub(crate) struct Qos {
     pub(crate) delivery: DeliveryMode,
     /// The number of failures before the subscription ends.
     pub(crate) retry_count: RetryCount,
-    /// Whether the last connection is used again, without trying the other endpoints of the proxy. `None` keeps the
+    /// True if the last connection is used again, without trying the other endpoints of the proxy. `None` keeps the
     /// setting of the proxy.
     pub(crate) is_connection_cached: Option<bool>,
     /// How long the locator's answer for a proxy without endpoints is valid; `Some(None)` is for ever. `None` keeps the
     /// setting of the proxy.
     pub(crate) locator_cache_timeout: Option<Option<Duration>>,
-    /// What happens when the queue is full. `None` uses the policy of the hub.
+    /// Decides which events are lost when the queue is full. `None` uses the policy of the hub.
     pub(crate) overflow: Option<OverflowPolicy>,
     /// The maximum number of queued events, if lower than that of the hub.
     pub(crate) events_max: Option<usize>,
@@ -74,9 +74,9 @@ pub(crate) enum DeliveryMode {
     },
     /// All queued events in one call with a reply, one call at a time.
     Link,
-    /// Not sent: programs ask for them.
+    /// Not sent: programs pull them.
     Pull {
-        /// The subscription ends if no program asks for so long.
+        /// The subscription ends if no program asks for events in this time.
         idle_max: Duration,
     },
 }
@@ -167,8 +167,8 @@ impl Qos {
         })
     }
 
-    /// Parses the quality of service of a subscription that is pulled from a queue. Returns its name, too; `None` if it has
-    /// none, because it is to be pulled from the log of its topic.
+    /// Parses the quality of service of a subscription that is pulled from a queue. Also returns its name; `None` if it
+    /// has none, because it is to be pulled from the log of its topic.
     ///
     /// # Errors
     /// [`QosError`].
@@ -240,7 +240,8 @@ impl Qos {
 }
 
 impl DeliveryMode {
-    /// `outstanding` is what the subscriber asked for. If it asked for ordered delivery too, that takes precedence.
+    /// Returns the mode of a twoway subscriber. `outstanding` is the number that the subscriber asked for. Ordered
+    /// delivery takes precedence.
     fn of(
         mode: InvocationMode,
         is_ordered: bool,
@@ -263,7 +264,7 @@ impl DeliveryMode {
 }
 
 impl DeliveryMode {
-    /// As many requests in flight at any time.
+    /// A window of a fixed size.
     fn fixed(outstanding: usize) -> Self {
         Self::Twoway {
             outstanding,
@@ -291,7 +292,7 @@ impl RetryCount {
         }
     }
 
-    /// Whether one more failure is tolerated after this many.
+    /// Returns true if one more failure is tolerated after this many.
     pub(crate) fn tolerates(self, failure_count: u32) -> bool {
         match self {
             Self::Limited(count) => failure_count < count,

@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::lifespan::Timing;
 use super::limits::QueueLimits;
 
-/// One or more events that came together. They are separated only where they must be.
+/// One or more events that came together. They are separated only if necessary.
 pub(crate) trait EventBatch: Clone {
     /// The number of events, never 0.
     fn len(&self) -> usize;
@@ -162,12 +162,12 @@ impl<R: EventBatch> Queue<R> {
         *self.first_gap() += count;
     }
 
-    /// Returns true if there may be events whose time is over now or later.
+    /// Returns true if there may be events that have expired, or will expire.
     pub(super) fn has_expiring(&self) -> bool {
         self.expiring > 0
     }
 
-    /// Drops the events before the first one whose time is not over. Returns how many.
+    /// Drops the events before the first one that has not expired. Returns their number.
     pub(super) fn drop_expired(&mut self, now: Instant) -> u64 {
         let mut dropped = 0;
         while let Some(front) = self.items.front().filter(|item| item.timing.is_over(now)) {
@@ -196,7 +196,7 @@ impl<R: EventBatch> Queue<R> {
     }
 
     /// Moves events to `taken`: at least one, then as many as the limits allow. If `notices_gaps`, it stops before the
-    /// next gap. It also stops before events whose time is over, unless they are the first; without a `now` it does not look.
+    /// next gap. It also stops before expired events, unless they are the first; without a `now` it does not check.
     /// Returns the number of events that were lost just before them.
     pub(super) fn take(
         &mut self,
@@ -207,7 +207,7 @@ impl<R: EventBatch> Queue<R> {
         taken: &mut Vec<R>,
     ) -> u64 {
         if self.items.len() == 1 && self.len <= events_max && self.bytes <= bytes_max {
-            // The usual case: the queue holds only what has just come.
+            // The usual case: the queue holds only events that have just come.
             let front = self.items.pop_front();
             (self.len, self.bytes, self.expiring) = (0, 0, 0);
             self.exclusive_bytes = 0;

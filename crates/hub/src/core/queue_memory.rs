@@ -1,4 +1,4 @@
-//! How the memory of all queues is shared when there is too little of it.
+//! The memory of all queues, and how they share it when there is too little.
 
 use std::time::Instant;
 
@@ -27,7 +27,7 @@ impl QueueUse {
 pub(crate) struct MemoryUse {
     /// The bytes of queues, without those that another queue holds already.
     queues: Vec<u64>,
-    /// Bytes that no shorter queue would free.
+    /// Bytes that shorter queues would not free.
     outstanding: u64,
 }
 
@@ -51,9 +51,10 @@ impl MemoryUse {
     }
 
     /// The longest that a queue may be, in bytes, so that all together have at most `limit`. `None` if they have less
-    /// anyway. At least half of the limit is for queues, so that subscribers that read nothing leave room for the others.
+    /// without a limit. At least half of the limit is for queues, so that subscribers that read nothing leave room for
+    /// the others.
     ///
-    /// Short queues stay as they are: all queues that must give way get the same.
+    /// Short queues stay as they are. All queues that must give way get the same limit.
     pub(crate) fn queue_len_max(mut self, limit: u64) -> Option<u64> {
         if self.total() <= limit {
             return None;
@@ -75,8 +76,8 @@ impl MemoryUse {
 
 /// The shared bytes of each queue of a topic, without those that another queue holds already.
 ///
-/// Queues get the same events, so those whose events came in the same time hold the same. The queue of a subscriber that
-/// stopped earlier holds others. Within a queue, the bytes count as evenly spread over its time.
+/// Queues get the same events, so queues whose events came in the same time hold the same events. The queue of a
+/// subscriber that stopped earlier holds others. Within a queue, the bytes count as evenly spread over its time.
 fn distinct_parts(subscribers: &mut Vec<QueueUse>) -> Vec<u64> {
     subscribers.retain(|it| it.shared > 0 && it.span.is_some());
     subscribers.sort_unstable_by_key(|it| it.span);
@@ -101,7 +102,7 @@ fn distinct_parts(subscribers: &mut Vec<QueueUse>) -> Vec<u64> {
             }
         }
     }
-    // Events are not really spread evenly, but the longest queue holds what it holds.
+    // Events are not really spread evenly, but the whole of the longest queue must count.
     let missing = longest.saturating_sub(parts.iter().sum());
     if let Some(first) = parts.first_mut() {
         *first += missing;

@@ -1,13 +1,13 @@
-//! When a round of deliveries rests before it begins, and for how long.
+//! The schedule of deliveries: when they rest before a round, and for how long.
 
 use std::time::{Duration, Instant};
 
 /// Schedules rounds of deliveries. A round serves all subscribers that have events when it begins.
 ///
-/// To wake a subscriber costs far more than to send it one event more. While events keep coming immediately after each
-/// round, the next round therefore rests, for a multiple of the time that the last round took. Events that are published
-/// during the rest leave in one write for each subscriber, which acknowledges them in one. The first events after a break
-/// never rest, and neither do a few events that come together.
+/// Waking a subscriber costs far more than sending it one event more. While events keep coming immediately after each
+/// round, the scheduler therefore rests before the next round, for a multiple of the time that the last round took.
+/// Events that are published during the rest leave in one write for each subscriber, which acknowledges them in one.
+/// There is no rest before the first events after a break, nor before a few events that come together.
 pub(crate) struct Schedule {
     current: Option<Round>,
     /// When the last round ended and how long it took, until the next round is about to begin.
@@ -61,7 +61,7 @@ impl Schedule {
     /// publishers.
     const SERVED_MIN: usize = 2;
 
-    /// How long the next round rests, now that it has events. Asked once for each round.
+    /// How long the scheduler rests before the next round, now that it has events. Called once for each round.
     pub(crate) fn rest(&mut self, now: Instant, rest_max: Duration) -> Option<Duration> {
         let (ended, took) = self.last.take()?;
         let gap = now.saturating_duration_since(ended);
@@ -75,16 +75,16 @@ impl Schedule {
         (self.streak >= self.rest_streak && !rest.is_zero()).then_some(rest)
     }
 
-    /// Returns true if a busy poll for the next events is worth it: they will probably come immediately, and will not rest. A rest
-    /// ends at a fixed time after the last round, so that to see events earlier would gain nothing. A very short rest is
-    /// over when they come.
+    /// Returns true if a busy poll for the next events is worth it: they will probably come immediately, and no rest
+    /// will follow. A rest ends at a fixed time after the last round, so seeing events earlier would gain nothing. A
+    /// very short rest is over when they come.
     pub(crate) fn expects_events(&self, rest_max: Duration) -> bool {
         let may_rest = self.streak.saturating_add(1) >= self.rest_streak;
         let would_rest = |(_, took)| may_rest && rest_after(took, rest_max) >= Self::GAP_MAX;
         self.streak >= Self::STREAK_MIN && !self.last.is_some_and(would_rest)
     }
 
-    /// The next round rests.
+    /// Notes that the scheduler rests before the next round.
     pub(crate) fn note_rest(&mut self) {
         self.has_rested = true;
     }
@@ -102,8 +102,8 @@ impl Schedule {
         count
     }
 
-    /// These subscribers were served, and `batched` of them had several events. Returns the time if the round has ended;
-    /// `now` is called only then.
+    /// Notes that these subscribers were served, and that `batched` of them had several events. Returns the time if the
+    /// round has ended; `now` is called only then.
     pub(crate) fn note_served(
         &mut self,
         batched: usize,

@@ -22,9 +22,9 @@ pub(crate) enum SubscriptionState {
 pub(crate) struct Snapshot {
     /// The state of the subscription.
     pub(crate) state: SubscriptionState,
-    /// Whether it was removed and its last batch is still to be sent.
+    /// True if it was removed and its last batch is still to be sent.
     pub(crate) is_leaving: bool,
-    /// What happened to its events.
+    /// The counts of its events.
     pub(crate) accounts: Accounts,
     /// Events in the queue.
     pub(crate) queued: u64,
@@ -51,7 +51,7 @@ impl Snapshot {
         self.accounts.held + current.unwrap_or_default()
     }
 
-    /// The same with events that wait in the log of the topic.
+    /// Adds events that wait in the log of the topic.
     pub(crate) fn with_waiting(mut self, count: u64) -> Self {
         self.queued += count;
         self.accounts.offered += count;

@@ -1,4 +1,4 @@
-//! A subscriber: what waits for it, its state, and an account of every event.
+//! A subscriber: the events that wait for it, its state, and an account of every event.
 
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,7 @@ use super::snapshot::{Snapshot, SubscriptionState};
 pub(crate) struct Subscription<R> {
     backlog: Backlog<R>,
     availability: Availability,
-    /// True if events stay in the queue until they are enough for a batch.
+    /// True if events stay in the queue until there are enough for a batch.
     is_batched: bool,
     outstanding: Outstanding,
     is_draining: bool,
@@ -102,7 +102,8 @@ impl<R: EventBatch> Subscription<R> {
         std::mem::take(&mut self.must_wake)
     }
 
-    /// Drops the events whose time is over, as far as no other event waits before them. Held publications get their room.
+    /// Drops expired events from the front of the queue, up to the first event that has not expired. Held publications
+    /// get their room.
     pub(crate) fn expire(&mut self, now: Instant) {
         if self.backlog.queue.has_expiring() {
             let expired = self.backlog.expire(now);
@@ -169,8 +170,8 @@ impl<R: EventBatch> Subscription<R> {
         self.state() == SubscriptionState::Online && !self.is_draining
     }
 
-    /// Counts this many events for this subscriber alone as lost, if it has failed. Returns true if so. Unlike events of its
-    /// topic, they do not end the subscription. Observed: IceStorm 3.7.8.
+    /// If the subscriber has failed, counts this many events for it alone as lost, and returns true. Unlike events of
+    /// its topic, they do not end the subscription. Observed: IceStorm 3.7.8.
     pub(crate) fn loses_own(&mut self, count: u64) -> bool {
         let has_failed = self.state() == SubscriptionState::Failed;
         if has_failed {
@@ -207,13 +208,14 @@ impl<R: EventBatch> Subscription<R> {
         self.handle_time(now);
     }
 
-    /// Returns the next step of the delivery task, if it is worth delivering from `bytes_min` queued bytes on.
+    /// Returns the next step of the delivery task. It delivers only if at least `bytes_min` bytes are queued, or the
+    /// queue is half full.
     pub(crate) fn next_step(&mut self, bytes_min: usize) -> DeliveryStep {
         self.must_wake = false;
         let bytes_min = if self.is_draining { 1 } else { bytes_min };
         let is_drained = self.is_draining && self.backlog.queue.len() == 0;
         if is_drained && self.is_leaving {
-            // Nothing is held any more since it began to leave.
+            // Since it began to leave, no publication is held.
             self.availability.end();
         }
         if self.state() == SubscriptionState::Gone || is_drained {
@@ -227,7 +229,8 @@ impl<R: EventBatch> Subscription<R> {
         DeliveryStep::Deliver
     }
 
-    /// Returns true if the delivery ends. Otherwise the delivery task, which is busy, is woken when it does, however full the queue is.
+    /// Returns true if the delivery ends. If not, the delivery task is busy, and is woken when the delivery ends,
+    /// however full the queue is.
     pub(crate) fn poll_end(&mut self) -> bool {
         let has_ended = matches!(self.next_step(usize::MAX), DeliveryStep::End);
         if !has_ended {
@@ -236,8 +239,8 @@ impl<R: EventBatch> Subscription<R> {
         has_ended
     }
 
-    /// As [`Subscription::next_step`], if events are pulled. `is_wanted` says that a program wants some. When the hub shuts
-    /// down, the delivery ends although there are events: no program may ever ask for them.
+    /// Does as [`Subscription::next_step`] if events are pulled. `is_wanted` says that a program wants some. When the
+    /// hub shuts down, the delivery ends even if there are events, because no program may ever ask for them.
     pub(crate) fn next_step_of_pull(&mut self, is_wanted: bool) -> DeliveryStep {
         self.must_wake = false;
         if self.state() == SubscriptionState::Gone || self.is_draining {
@@ -268,7 +271,8 @@ impl<R: EventBatch> Subscription<R> {
         self.take_unexpired(events_max, bytes_max, taken, now)
     }
 
-    /// As [`Subscription::take`], without a look at the time of the events, for a caller that has called [`Subscription::expire`].
+    /// Takes events as [`Subscription::take`] does, without checking if they have expired, for a caller that has called
+    /// [`Subscription::expire`].
     pub(crate) fn take_unexpired(
         &mut self,
         events_max: usize,
@@ -292,7 +296,7 @@ impl<R: EventBatch> Subscription<R> {
         (self.notices_gaps && gap > 0).then_some(gap)
     }
 
-    /// When the event came that waits longest.
+    /// When the event came that has waited longest.
     pub(crate) fn oldest(&self) -> Option<Instant> {
         self.backlog.queue.oldest()
     }
@@ -302,7 +306,7 @@ impl<R: EventBatch> Subscription<R> {
         self.notices_gaps && self.backlog.queue.begins_with_gap()
     }
 
-    /// Returns true if there are so many events that they should not wait for others: as many as leave at a time, or half a
+    /// Returns true if the events should not wait for others, because there are as many as leave at a time, or half a
     /// queue.
     pub(crate) fn has_full_batch(&self, events_max: usize) -> bool {
         let is_roomy = !self.is_accepting() || self.backlog.is_half_empty();
@@ -319,7 +323,7 @@ impl<R: EventBatch> Subscription<R> {
         self.backlog.overflow.await_summary()
     }
 
-    /// Returns what happened to the queue and was not logged then. If there is something, the shell polls again after the same
+    /// Returns the summary of the notices that were held back. If there is one, the shell polls again after the same
     /// time.
     pub(crate) fn poll_summary(&mut self, now: Instant) -> Option<OverflowSummary> {
         self.backlog
@@ -332,7 +336,7 @@ impl<R: EventBatch> Subscription<R> {
         self.backlog.queue.note_lost_before(count);
     }
 
-    /// Events with so many bytes were taken from the log of the topic, and are being delivered.
+    /// Notes that `count` events with this many bytes were taken from the log of the topic, and are being delivered.
     pub(crate) fn handle_read(&mut self, count: u64, bytes: u64) {
         self.backlog.accounts.offered += count;
         self.outstanding.add(count, bytes);
@@ -350,21 +354,21 @@ impl<R: EventBatch> Subscription<R> {
         self.backlog.accounts.lost.failed += count;
     }
 
-    /// The log does not have events any more that were meant for the subscriber.
+    /// The log no longer has events that were meant for the subscriber.
     pub(crate) fn handle_trimmed(&mut self, count: u64) {
         self.backlog.accounts.offered += count;
         self.backlog.accounts.lost.overflow += count;
         self.backlog.queue.note_lost_before(count);
     }
 
-    /// The lifespan of events of the log was over before they were delivered.
+    /// Events of the log expired before they were delivered.
     pub(crate) fn handle_expired(&mut self, count: u64) {
         self.backlog.accounts.offered += count;
         self.backlog.accounts.lost.expired += count;
         self.backlog.queue.note_lost_before(count);
     }
 
-    /// The number of lost events of which the subscriber is to be notified now, and is not later.
+    /// The number of lost events of which the subscriber must be notified now, and not again later.
     pub(crate) fn take_gap(&mut self) -> Option<u64> {
         let gap = self.backlog.queue.take_first_gap();
         (self.notices_gaps && gap > 0).then_some(gap)
@@ -453,7 +457,8 @@ impl<R: EventBatch> Subscription<R> {
         self.is_leaving
     }
 
-    /// Returns true if events need no wait and nothing is lost, as usual. They then count as offered, and are to be queued.
+    /// Returns true if events need no wait and none is lost, as usual. They then count as offered, and the caller
+    /// queues them.
     #[inline]
     fn accepts_all(&mut self, batch: &R) -> bool {
         self.is_accepting() && self.backlog.accepts_all(batch)
@@ -491,8 +496,8 @@ impl<R: EventBatch> Subscription<R> {
         self.backlog.end_hold_if_empty(now);
     }
 
-    /// Drops the oldest events beyond the limits, if that is the policy of the subscriber. Held publications get room that
-    /// is left then.
+    /// Drops the oldest events beyond the limits, if that is the policy of the subscriber. Held publications get the
+    /// room that remains.
     pub(crate) fn shed(&mut self, now: Instant) {
         let shed = self.backlog.shed(now);
         self.handle_admitted(shed, now);

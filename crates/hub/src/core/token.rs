@@ -1,4 +1,4 @@
-//! The token in the context of a request. It says who publishes, and is a secret from those who subscribe.
+//! The token in the context of a request. It says who publishes, and is kept secret from subscribers.
 
 use floe::DecodeError;
 use floe::forwarding::{Event, EventParts, Events};
@@ -8,7 +8,7 @@ use super::context::{entries, with_entries};
 /// The key that a token has in a context.
 pub(crate) const TOKEN_KEY: &str = "floe.token";
 
-/// An event without the token of its publisher. An event that has none stays as it is.
+/// Returns an event without the token of its publisher. An event without a token stays as it is.
 ///
 /// # Errors
 /// [`DecodeError`] if it is no event.

@@ -1,13 +1,13 @@
-//! How many events may be in flight: the size of a window that grows and shrinks by itself.
+//! The size of a window of events in flight, which grows and shrinks automatically.
 
 use std::time::Duration;
 
 /// The size of the window of one subscriber.
 ///
 /// It begins with the size that IceStorm has. It grows by one for each answer that comes in order while the window is
-/// full, so it doubles in the time of an answer. It stops growing when answers take longer than [`TIME_MAX`]: then the
-/// subscriber is busy, and more requests would only wait there. It halves, once in the time of an answer, while they
-/// take longer. Any failure, and an answer that overtakes another one, sets it back.
+/// full, so it doubles in the time of an answer. It stops growing when answers take longer than [`TIME_MAX`]: the
+/// subscriber is then busy, and more requests would only wait there. While answers take longer than that, it halves,
+/// once in the time of an answer. A failure, or an answer that overtakes another one, sets it back.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Window {
     /// The size at first, and after trouble.
@@ -39,8 +39,7 @@ pub(super) struct Answered {
 }
 
 /// An answer may take this long without keeping the window from growing. A subscriber that works on each event for some
-/// time therefore has no more than this time's worth of events before it, and if its connection breaks, no more are in
-/// doubt.
+/// time therefore has only events for this time before it. If its connection breaks, no more are in doubt.
 const TIME_MAX: Duration = Duration::from_millis(100);
 /// On a connection with a long delay, an answer may take this many times as long as the shortest one instead.
 const TIME_RATIO: u32 = 2;

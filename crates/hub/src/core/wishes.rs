@@ -93,7 +93,7 @@ pub(super) fn name(len_max: usize) -> impl FnOnce(&str) -> Result<String, String
     }
 }
 
-/// Parses a text that is not empty; `what` says what it is.
+/// Parses a text that is not empty; `what` describes it.
 pub(super) fn not_empty(what: &str) -> impl FnOnce(&str) -> Result<String, String> + '_ {
     move |text| match text {
         "" => Err(format!("expected {what}, got none")),

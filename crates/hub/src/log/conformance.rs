@@ -1,4 +1,4 @@
-//! What every [`EventLog`] must do. Each implementor names itself at the end.
+//! The promises that every [`EventLog`] must keep, as tests. The implementors are named at the end.
 //!
 //! - `conformance/subject.rs`: the implementors
 //! - `conformance/samples.rs`: events, and how they are appended and read

@@ -50,7 +50,7 @@ impl From<Refusal> for AppendError {
     }
 }
 
-/// What the world refused to a log.
+/// A failure of the operating system under a log.
 #[derive(Debug, Clone)]
 pub struct LogError {
     action: &'static str,
@@ -73,7 +73,7 @@ impl LogError {
         &self.path
     }
 
-    /// What the operating system said.
+    /// The kind of failure, as the operating system reports it.
     pub fn kind(&self) -> io::ErrorKind {
         self.source.kind()
     }
@@ -103,7 +103,7 @@ pub struct Damage {
     pub path: PathBuf,
     /// The sequences that are missing. It is empty if their number is not known.
     pub sequences: Range<u64>,
-    /// What was found.
+    /// The damage in words.
     pub what: String,
 }
 

@@ -21,7 +21,7 @@ use crate::core::value_of;
 /// [`EventLog::maintain`].
 #[derive(Debug)]
 pub struct MemoryLog {
-    /// Guards all events. It is held for no I/O and no call.
+    /// Guards all events. It is never held during I/O or a call.
     kept: Mutex<Kept>,
 }
 
@@ -135,7 +135,7 @@ struct Kept {
     /// The bytes of all events.
     bytes: u64,
     next: u64,
-    /// Lower sequences have expired. Those above that are missing were replaced by newer events of their key.
+    /// Lower sequences have expired. Missing higher ones were replaced by newer events of their key.
     expired: u64,
     last_time: EventTime,
     /// The sequences of each key, if events are kept by key.
@@ -207,7 +207,8 @@ impl Kept {
                 origin: entry.origin.clone(),
             });
         }
-        // If all that follows has been replaced by newer events of its key, there is nothing between here and the end.
+        // If all later events have been replaced by newer ones of their keys, there is nothing between here and the
+        // end.
         let following = stamps.last().map_or(start, |last| last.sequence + 1);
         let next = match self.entries.range(following..).next() {
             Some(_) => following,

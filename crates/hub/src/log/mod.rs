@@ -32,17 +32,17 @@ use waiting_readers::WaitingReaders;
 
 /// The events of one topic, in the order in which they were appended.
 ///
-/// All methods take `&self`: publishers, readers and the maintenance run side by side. A reader never holds up a
+/// All methods take `&self`: publishers, readers and the maintenance run side by side. A reader never delays a
 /// publisher.
 pub trait EventLog: fmt::Debug + Send + Sync {
-    /// Appends events and calls `done` as soon as they are as safe as `level` says, or surely not kept. It does not
+    /// Appends events, and calls `done` as soon as they are as safe as `level` says, or are surely not kept. Does not
     /// wait for a disk.
     ///
     /// Appends are kept in the order of the calls. `done` is called exactly once: within this call, or later on a
     /// thread of the log, where it must not block. Appends of one level are answered in their order.
     ///
-    /// If more bytes wait to be written than the log's limit, `Accepted` is answered only when some of them have been:
-    /// so callers that wait for `done` hold no more than the limit and one batch each.
+    /// If more bytes wait to be written than the log's limit, `Accepted` is answered only when some of them have been
+    /// written. So callers that wait for `done` hold no more than the limit and one batch each.
     fn append(&self, append: Append, level: Level, done: Done);
 
     /// Reads events from a sequence on, as many as the limits allow, but at least one if there is any.
@@ -50,14 +50,15 @@ pub trait EventLog: fmt::Debug + Send + Sync {
     /// It may wait for a disk: call it where a thread may block.
     ///
     /// # Errors
-    /// [`LogError`] if the world failed. Damaged events are no error: they are a [`Gap`], and the rest is read.
+    /// [`LogError`] if the operating system failed. Damaged events are not an error: they are a [`Gap`], and the rest
+    /// is read.
     fn read(&self, from: u64, limits: &ReadLimits) -> Result<ReadBatch, LogError>;
 
     /// The sequence from which a reader must read to begin at a position. Like [`EventLog::read`], it may wait for a
     /// disk.
     ///
     /// # Errors
-    /// [`LogError`] if the world failed.
+    /// [`LogError`] if the operating system failed.
     fn locate(&self, position: Position) -> Result<u64, LogError>;
 
     /// Sends `wake` as soon as there is an event with this sequence or a higher one that is as safe as `level` says, or
@@ -71,25 +72,25 @@ pub trait EventLog: fmt::Debug + Send + Sync {
     /// second. It may wait for a disk.
     ///
     /// # Errors
-    /// [`LogError`] if the world failed. The next call tries again.
+    /// [`LogError`] if the operating system failed. The next call tries again.
     fn maintain(&self, now: EventTime) -> Result<(), LogError>;
 
-    /// Changes for how long events are kept. The next [`EventLog::maintain`] applies it.
+    /// Changes how long events are kept. The next [`EventLog::maintain`] applies this.
     fn set_retention(&self, retention: Retention);
 
     /// The damage found so far: when the log was opened, and by reads since.
     fn damage(&self) -> Vec<Damage>;
 
-    /// Syncs what has been appended, refuses further appends and wakes all waiting readers. What is kept can still be
-    /// read. It waits for the disk.
+    /// Syncs what has been appended, refuses further appends and wakes all waiting readers. Kept events can still be
+    /// read. This waits for the disk.
     fn close(&self);
 
-    /// Whether it was closed. It wakes readers at once then.
+    /// Returns true if the log was closed. Closing it wakes its readers.
     fn is_closed(&self) -> bool;
 }
 
-/// Appends events without a wait. The future ends as soon as they are as safe as `level` says, or surely not kept. If it is
-/// dropped, the events are appended all the same.
+/// Appends events without a wait. The future ends as soon as they are as safe as `level` says, or are surely not kept.
+/// Dropping it does not stop the append.
 pub fn appended(
     log: &dyn EventLog,
     append: Append,

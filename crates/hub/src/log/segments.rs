@@ -51,7 +51,7 @@ impl Default for LogSettings {
 impl LogSettings {
     /// The shortest segment. Opening a log looks at each of them.
     const SEGMENT_MIN: u64 = 1 << 20;
-    /// The index has an entry for every so many bytes of records, if segments are long.
+    /// Bytes of records between two entries of the index, in long segments.
     const INDEX_BYTES: u64 = 64 << 10;
 
     /// A log drops whole segments, so a log of few bytes needs short ones.
@@ -67,15 +67,15 @@ impl LogSettings {
 
 /// A log on disk.
 ///
-/// It writes on threads of a tokio runtime that may block, one commit after the other: a commit writes what was appended
-/// during the one before, and syncs it once.
+/// It writes on threads of a tokio runtime that may block, one commit after another. A commit writes the events that
+/// were appended during the previous one, and syncs them once.
 pub struct SegmentLog {
     shared: Arc<Shared>,
     /// Where commits run. `None` if the owner runs them.
     runtime: Option<Handle>,
 }
 
-/// What publishers, readers and commits share. Locks are taken in the order of the fields.
+/// The state that publishers, readers and commits share. Locks are taken in the order of the fields.
 #[derive(Debug)]
 struct Shared {
     storage: Box<dyn Storage>,
@@ -83,13 +83,13 @@ struct Shared {
     compacted: Mutex<u64>,
     /// Guards the files. It is held while a commit writes and syncs.
     writer: Mutex<GroupCommit>,
-    /// Guards what waits to be written. Its owner does no I/O.
+    /// Guards the appends that wait to be written. Its owner does no I/O.
     queue: Mutex<AppendQueue>,
     /// Guards the readers that wait for events. Its owner does no I/O.
     readers: Mutex<WaitingReaders>,
     /// Guards where recent reads ended. Its owner does no I/O.
     hints: Mutex<Hints>,
-    /// Guards what is known of the segments. Its owners do no I/O, except that they open and rename files. The owner of
+    /// Guards the catalog of the segments. Its owners do no I/O, except that they open and rename files. The owner of
     /// `writer` changes the last segment, and the owner of `compacted` the others.
     catalog: RwLock<Catalog>,
     /// Guards the damage found so far.
@@ -124,7 +124,7 @@ impl SegmentLog {
     /// block.
     ///
     /// # Errors
-    /// [`LogError`] if the world failed. Damage is no error: [`EventLog::damage`] returns it.
+    /// [`LogError`] if the operating system failed. Damage is not an error: [`EventLog::damage`] returns it.
     pub fn open(folder: &Path, settings: LogSettings, runtime: Handle) -> Result<Self, LogError> {
         let storage = Folder::open(folder)
             .map_err(|error| LogError::new("open the log in", folder, error))?;
@@ -247,7 +247,7 @@ impl EventLog for SegmentLog {
     }
 }
 
-/// As if the process ended: what waits is not written any more.
+/// Stops as if the process ended: waiting appends are not written any more.
 impl Drop for SegmentLog {
     fn drop(&mut self) {
         self.shared.end();

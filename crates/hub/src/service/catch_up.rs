@@ -8,7 +8,7 @@ use std::time::Instant;
 use crate::core::durable::{Chase, Throttle, Turn};
 use crate::lock::Mutex;
 
-/// What all readers of a hub that are far behind share.
+/// The state that all readers of a hub share that are far behind.
 #[derive(Debug)]
 pub(crate) struct CatchUp {
     /// Counts live traffic: rounds of deliveries, and appends to logs.
@@ -33,7 +33,7 @@ impl CatchUp {
         self.live_count.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether a reader that is far behind may read now.
+    /// Decides how much a reader that is far behind may read now.
     pub(crate) fn poll(&self, chase: &mut Chase, now: Instant) -> Turn {
         let live_count = self.live_count.load(Ordering::Relaxed);
         let mut throttle = self.throttle.lock();

@@ -11,7 +11,7 @@ pub(crate) enum Client {
     User(UserName),
     /// A caller without a name, by the address or network of its connection.
     Address(IpAddr),
-    /// A caller without either. So are those of the store that had no name, because the store keeps no address.
+    /// A caller without either. The store keeps no addresses, so clients of a store that had no name are of this kind.
     Unknown,
 }
 

@@ -11,7 +11,7 @@ use super::one_line::OneLine;
 use crate::core::durable::{Absence, LEVEL_KEY, NUMBER_KEY, PUBLISHER_KEY};
 use crate::core::{HOPS_MAX, LIFESPAN_KEY, next_hop, with_entries};
 
-/// What became of an event that could not be delivered. It needs no further attempt.
+/// The fate of an event that could not be delivered. It needs no further attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DeadLetter {
     /// It is an event of the topic for dead letters.
@@ -47,7 +47,8 @@ pub(super) async fn settle(
     }
 }
 
-/// Stores an event as a dead letter: it, with its origin and the reason in its context, becomes an event of another topic.
+/// Stores an event as a dead letter: the event, with its origin and the reason in its context, is published to another
+/// topic.
 ///
 /// # Errors
 /// Why it is not stored.
@@ -86,8 +87,8 @@ pub(super) async fn store(
         ("floe.deadReason", text(&OneLine(reason))),
         (HOPS_KEY, text(&hops)),
     ];
-    // These were meant for the topic of the event. Its number would make another subscription's dead letter a duplicate. If it
-    // is a dead letter already, it gets another origin.
+    // These entries were meant for the topic of the event. Its number would make another subscription's dead letter a
+    // duplicate. If the event is a dead letter already, it gets another origin.
     let mut removed = vec![LEVEL_KEY, PUBLISHER_KEY, NUMBER_KEY, LIFESPAN_KEY];
     removed.extend(origin.iter().map(|(key, _)| *key));
     let letter = with_entries(event.as_bytes(), &removed, &origin);

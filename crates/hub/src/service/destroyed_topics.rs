@@ -28,7 +28,7 @@ pub(crate) struct TopicCounts {
     pub(crate) published: u64,
     /// Events that came over links.
     pub(crate) forwarded: u64,
-    /// What happened to the events at the subscribers.
+    /// The counts of their events at the subscribers.
     pub(crate) totals: Totals,
 }
 
@@ -38,7 +38,7 @@ impl TopicCounts {
         Self::with(topic, topic.totals())
     }
 
-    /// The counts of one topic, of whose subscribers this is the sum.
+    /// The counts of one topic. `totals` is the sum over its subscribers.
     pub(crate) fn with(topic: &Topic, totals: Totals) -> Self {
         Self {
             published: topic.published(),
@@ -60,7 +60,7 @@ impl DestroyedTopics {
     /// Adds a topic that was just removed from the directory.
     pub(crate) fn add(&self, topic: Arc<Topic>) {
         let mut records = self.lock();
-        // More than come, so that they do not pile up.
+        // Settle more than come, so that they do not pile up.
         records.settle(2);
         records.leaving.push_back(topic);
     }
@@ -70,12 +70,12 @@ impl DestroyedTopics {
         self.lock().leaving.len()
     }
 
-    /// Settles those of the next `count` topics that can settle.
+    /// Settles those of the next `count` topics that are ready for it.
     pub(crate) fn settle(&self, count: usize) {
         self.lock().settle(count);
     }
 
-    /// The sum of the counts of those that have settled, and all others.
+    /// The sum of the counts of the topics that have settled, and all other topics.
     pub(crate) fn counts(&self) -> (TopicCounts, Vec<Arc<Topic>>) {
         let records = self.lock();
         (records.settled, records.leaving.iter().cloned().collect())

@@ -73,7 +73,8 @@ impl ObjectDirectory {
         self.read().topics.len()
     }
 
-    /// All topics in the order of their names. Some are taken at a time, so that nothing waits for a look at all of them.
+    /// All topics in the order of their names. They are taken a few at a time, so that nothing has to wait until all
+    /// were looked at.
     pub(crate) fn topics(&self) -> impl Iterator<Item = Arc<Topic>> {
         let mut last = None;
         let pages = from_fn(move || {

@@ -24,8 +24,8 @@ pub(super) fn failure(error: &InvokeError, mode: InvocationMode) -> DeliveryFail
     }
 }
 
-/// Whether nothing was sent because this process or its machine has no file descriptor left. That is not the fault of
-/// the subscriber, and it would otherwise end all subscriptions with the next event.
+/// Returns true if nothing was sent because this process or its machine has no file descriptor left. That is not the
+/// fault of the subscriber. If it were treated as one, the next event would end all subscriptions.
 pub(super) fn is_for_want_of_descriptors(error: &InvokeError) -> bool {
     let error = match error {
         InvokeError::NotDispatched(LocalError::BatchLost { source, .. }) => source,

@@ -85,7 +85,7 @@ impl Hub {
         Ok(hub)
     }
 
-    /// The endpoints at which it really listens, as text, separated by colons.
+    /// The endpoints at which it listens, as text, separated by colons.
     pub fn endpoints(&self) -> String {
         let endpoints = self.listeners.main.endpoints();
         let texts: Vec<_> = endpoints.iter().map(ToString::to_string).collect();
@@ -138,12 +138,12 @@ impl Hub {
         self.listeners.main.proxy(identity).to_string()
     }
 
-    /// Accepts no more events, delivers what is queued within the drain timeout, and ends. Logs a warning with the
+    /// Accepts no more events, delivers the queued ones within the drain timeout, and ends. Logs a warning with the
     /// number of events that could not be delivered. Subscriptions in a store on disk stay.
     ///
-    /// The hub first closes the connections of its peers, and waits for that as long as for deliveries. If one is still
-    /// open in the end, it waits for it up to the communicator's close timeout; it waits as long for a locator that
-    /// does not answer.
+    /// The hub first closes the connections of its peers, and waits for that as long as for deliveries. If a connection
+    /// is still open in the end, the hub waits for it up to the communicator's close timeout. It waits as long for a
+    /// locator that does not answer.
     ///
     /// If this is cancelled, the hub ends immediately.
     pub async fn shutdown(self) {
@@ -158,7 +158,7 @@ impl Hub {
     }
 }
 
-/// Opens the store, and loads what it keeps.
+/// Opens the store, and loads its contents.
 fn open_store(settings: &HubSettings) -> Result<(Box<dyn Store>, Vec<StoredTopic>), StoreError> {
     let mut store: Box<dyn Store> = match &settings.store {
         StoreSettings::Memory => Box::new(Memory),
@@ -173,7 +173,7 @@ fn open_store(settings: &HubSettings) -> Result<(Box<dyn Store>, Vec<StoredTopic
 pub struct HubView(Weak<Registry>);
 
 impl HubView {
-    /// Whether the hub has not ended.
+    /// Returns true if the hub has not ended.
     pub fn is_running(&self) -> bool {
         self.0.strong_count() > 0
     }

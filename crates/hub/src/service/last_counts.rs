@@ -17,7 +17,8 @@ impl LastCounts {
     }
 }
 
-/// An object that a view measures. It holds the object itself until [`CountedObject::release`], and its counters for ever.
+/// An object that a view measures. It holds the object itself until [`CountedObject::release`], and its counters after
+/// that.
 pub(crate) struct CountedObject<T> {
     object: Weak<T>,
     held: Option<Arc<T>>,
@@ -33,13 +34,13 @@ impl<T> CountedObject<T> {
         }
     }
 
-    /// Holds the object no longer.
+    /// Releases the object.
     pub(crate) fn release(&mut self) {
         self.held = None;
     }
 
-    /// Distinguishes the object from all others. No other one gets its address while there is a reference, even a weak
-    /// one.
+    /// Distinguishes the object from all others. No other object gets its address while there is a reference, even a
+    /// weak one.
     pub(crate) fn number(&self) -> usize {
         self.object.as_ptr().addr()
     }

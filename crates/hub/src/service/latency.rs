@@ -20,7 +20,7 @@ pub(crate) struct Latencies {
 pub(crate) struct SentBatches(VecDeque<(u64, Instant)>);
 
 impl SentBatches {
-    /// Forgets all: their events are sent in another way, or not at all.
+    /// Forgets all batches: their events are sent in another way, or not at all.
     pub(crate) fn clear(&mut self) {
         self.0.clear();
     }

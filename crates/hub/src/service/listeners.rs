@@ -18,8 +18,8 @@ pub(super) struct Listeners {
 }
 
 /// How many requests of one connection may be in dispatch. While a publisher is held back, its connection is read up to
-/// this limit, or 256 KiB of events: enough to go on without a pause, and so little that publishers who wait for replies
-/// do not wait long behind one that does not.
+/// this limit, or 256 KiB of events. That is enough to go on without a pause, and few enough that publishers who wait
+/// for replies do not wait long behind one that does not.
 const DISPATCH_LIMIT: usize = 16;
 
 impl Listeners {
@@ -144,7 +144,7 @@ fn warn_of_names(settings: &HubSettings, has_locator: bool) {
     }
 }
 
-/// The same settings, with the limit of dispatches.
+/// Adds the limit of dispatches to these settings.
 fn limited(settings: AdapterSettings, communicator: &Communicator) -> AdapterSettings {
     let limit = communicator.settings().dispatch_limit.min(DISPATCH_LIMIT);
     let mut settings = settings;

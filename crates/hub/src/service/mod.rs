@@ -3,12 +3,12 @@
 //! Each module uses only modules above it in this list:
 //!
 //! - `one_line.rs`, `count.rs`: text from peers for the log; counts for the contracts
-//! - `pace.rs`: long work goes in steps
+//! - `pace.rs`: lets other tasks run between the steps of long work
 //! - `latency.rs`: how long events wait, and how long answers take
 //! - `last_counts.rs`: counters that outlive their topic or subscriber, for metrics views
 //! - `failure.rs`: classifies the failure of a delivery
 //! - `lifespan.rs`: the lifespan of a topic's events
-//! - `user_accounts.rs`, `client.rs`: what each user has of what is limited by user; who began a subscription
+//! - `user_accounts.rs`, `client.rs`: the limited things that each user has; who began a subscription
 //! - `topic_link.rs`: the other end of a link
 //! - `catch_up.rs`: readers that are far behind, and the live traffic beside which they read
 //! - `durable/`: the logs of durable topics, and the positions of their subscriptions

@@ -1,4 +1,4 @@
-//! Long work goes in steps, and other tasks run in between.
+//! The pace of long work: other tasks run between its steps.
 
 /// Counts what a task has looked at, and lets other tasks run when it is much.
 #[derive(Default)]
@@ -12,7 +12,7 @@ pub(super) const STEP: usize = if cfg!(test) { 16 } else { 128 };
 pub(super) const LOOKED_AT_MAX: usize = 32 * STEP;
 
 impl Pace {
-    /// Counts that this many were looked at. Returns whether other tasks should run now.
+    /// Counts that this many were looked at. Returns true if other tasks should run now.
     pub(super) fn is_due(&mut self, count: usize) -> bool {
         self.looked_at += count;
         let is_due = self.looked_at >= LOOKED_AT_MAX;
@@ -22,8 +22,8 @@ impl Pace {
         is_due
     }
 
-    /// The same, and lets other tasks run. Returns whether it did.
-    pub(super) async fn pause(&mut self, count: usize) -> bool {
+    /// Counts that this many were looked at, and lets other tasks run if it is time. Returns true if it did.
+    pub(super) async fn yield_if_due(&mut self, count: usize) -> bool {
         let is_due = self.is_due(count);
         if is_due {
             tokio::task::yield_now().await;
@@ -56,7 +56,7 @@ pub(super) mod tests {
         let mut pace = Pace::default();
         let looks = async {
             for _ in 0..10 * LOOKED_AT_MAX {
-                pace.pause(1).await;
+                pace.yield_if_due(1).await;
             }
         };
         assert_eq!(pauses(looks).await, 10);

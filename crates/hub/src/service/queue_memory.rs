@@ -1,9 +1,9 @@
 //! Keeps the queues of all topics together within the limit of their memory.
 //!
-//! Nothing is counted as events come. A task looks at the queues from time to time; if they have too much together, long
-//! queues get a lower limit for a while, and what does not fit is lost as each subscriber chose. Events whose publishers
-//! are held back count too, and so do events that are being sent. Meanwhile only publishers that asked to wait are held
-//! back.
+//! Events are not counted as they come. Instead, a task looks at the queues from time to time. If they hold too much
+//! together, long queues get a lower limit for a while, and each subscriber loses the events that do not fit as its
+//! policy says. Events whose publishers are held back count too, and so do events that are being sent. Meanwhile only
+//! publishers that asked to wait are held back.
 
 use std::sync::Weak;
 use std::time::{Duration, Instant};
@@ -31,7 +31,7 @@ pub(super) async fn watch(registry: Weak<Registry>) {
         let used = memory_use(&own).await;
         let total = used.total();
         own.note_queue_bytes(total);
-        // What was cut stays so until there is much room, so that queues do not grow and shrink in turn.
+        // A lower limit stays in force until there is much room, so that queues do not grow and shrink in turn.
         let next = match used.queue_len_max(limit / 10 * 9) {
             None if total > limit / 2 => cut,
             next => next,
@@ -66,14 +66,14 @@ async fn memory_use(registry: &Registry) -> MemoryUse {
             if !queue.is_empty() {
                 subscribers.push(queue);
             }
-            pace.pause(1).await;
+            pace.yield_if_due(1).await;
         }
         used.add_topic(subscribers);
         for reader in topic.log().map(|log| log.all_named()).into_iter().flatten() {
             used.add_read(reader.buffered_bytes());
-            pace.pause(1).await;
+            pace.yield_if_due(1).await;
         }
-        pace.pause(1).await;
+        pace.yield_if_due(1).await;
     }
     used
 }
@@ -85,9 +85,9 @@ async fn reconfigure(registry: &Registry) {
         for subscriber in topic.all_subscribers() {
             subscriber.reconfigure(&settings);
             subscriber.shed(Instant::now());
-            pace.pause(1).await;
+            pace.yield_if_due(1).await;
         }
-        pace.pause(1).await;
+        pace.yield_if_due(1).await;
     }
 }
 

@@ -6,7 +6,7 @@
 //! - `registry/subscriptions.rs`: subscriptions
 //! - `registry/links.rs`: links between topics
 //! - `registry/durable.rs`: durable topics
-//! - `registry/new_topic.rs`, `new_reader.rs`: a topic or reader that is about to begin, and leaves nothing if it does not
+//! - `registry/new_topic.rs`, `new_reader.rs`: a topic or reader that is about to begin, and is removed if it does not
 //! - `registry/deliveries.rs`: the tasks that deliver, and how they end
 
 mod deliveries;
@@ -101,7 +101,7 @@ impl RecipientCounts {
     }
 }
 
-/// The store, and what is still to be removed from it.
+/// The store, and the subscriptions that must still be removed from it.
 struct Changes {
     store: Box<dyn Store>,
     /// Subscribers whose subscriptions have ended but could not be removed. The next change tries again.
@@ -175,7 +175,7 @@ impl Registry {
     }
 
     /// Puts other settings in force. Returns the names of the changed fields that take effect only at the next start.
-    /// Subscribers that are there get them with [`Registry::reconfigure_topics`].
+    /// Existing subscribers get the settings with [`Registry::reconfigure_topics`].
     pub(crate) fn reconfigure(&self, settings: HubSettings) -> Vec<&'static str> {
         // A subscription that begins afterwards has the new settings.
         let _changes = self.begin_change();
@@ -193,12 +193,12 @@ impl Registry {
         for topic in self.directory.topics() {
             for subscriber in topic.all_subscribers() {
                 subscriber.reconfigure(&settings);
-                if pace.pause(1).await {
+                if pace.yield_if_due(1).await {
                     // They may have changed once more.
                     settings = self.queue_settings();
                 }
             }
-            if pace.pause(1).await {
+            if pace.yield_if_due(1).await {
                 settings = self.queue_settings();
             }
             let (name, settings) = (topic.name(), self.live_settings());
@@ -255,7 +255,7 @@ impl Registry {
         self.started.elapsed()
     }
 
-    /// What the hub has of the things that it limits.
+    /// Returns how many of the limited things the hub has.
     pub(crate) fn usage(&self) -> Usage {
         Usage {
             topics: self.directory.topic_count(),
@@ -327,7 +327,8 @@ impl Registry {
         Ok(())
     }
 
-    /// Commits the end of a topic, so that nothing can be subscribed to it any more. Returns whether all is done.
+    /// Commits the end of a topic, so that nothing can be subscribed to it any more. Returns true if nothing is left to
+    /// do.
     fn begin_destroying(&self, topic: &Topic) -> Result<bool, ChangeError> {
         let mut changes = self.begin_change_of(topic)?;
         let name = topic.name();
@@ -344,7 +345,8 @@ impl Registry {
         self.end_some_of(topic)
     }
 
-    /// Ends some subscriptions of a topic that is destroyed, and removes it if there are no more. Returns whether it has.
+    /// Ends some subscriptions of a topic that is destroyed, and removes it if there are no more. Returns true if it
+    /// was removed.
     fn end_some_of(&self, topic: &Topic) -> bool {
         for subscriber in topic.last_subscribers(ENDED_AT_A_TIME) {
             self.take_out(topic, &subscriber);

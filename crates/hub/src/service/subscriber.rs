@@ -72,7 +72,7 @@ pub(crate) struct Subscriber {
     shared: Mutex<GuardedState>,
     /// Where publishers announce events while the delivery scheduler may send them.
     ready: Arc<ReadyQueue>,
-    /// How many subscribers of its topic had settled when it did, itself included; 0 before that.
+    /// The number of subscribers of its topic that had settled when it did, itself included; 0 before that.
     settled: AtomicU64,
 }
 
@@ -217,7 +217,7 @@ impl Subscriber {
     }
 
     /// Queues events, or holds them back while the queue is full. A link queues only those that its cost lets pass.
-    /// `waits_for_room` says that the publisher asked to wait however long it takes.
+    /// `waits_for_room` says that the publisher asked to wait without a limit.
     pub(crate) fn publish(
         self: &Arc<Self>,
         events: Events,
@@ -281,7 +281,7 @@ impl Subscriber {
             subscription.snapshot()
         });
         match &self.reader {
-            Some(reader) => own.with_waiting(reader.standing().waiting()),
+            Some(reader) => own.with_waiting(reader.progress().waiting()),
             None => own,
         }
     }
@@ -326,8 +326,8 @@ impl Subscriber {
         Poll::Pending
     }
 
-    /// As [`Subscriber::poll_bytes`], for events that are pulled: waits until there are some and a program wants them, or
-    /// the delivery ends.
+    /// Does as [`Subscriber::poll_bytes`] for events that are pulled: waits until there are some and a program wants
+    /// them, or the delivery ends.
     pub(super) fn poll_pull(&self, context: &mut Context<'_>, is_wanted: bool) -> Poll<bool> {
         let mut shared = self.lock();
         let step = shared.subscription.next_step_of_pull(is_wanted);
@@ -364,8 +364,8 @@ impl Subscriber {
         self.ready.latencies()
     }
 
-    /// Takes queued events, within limits. Returns how many. Notifies the subscriber of events that were lost before
-    /// these, if it asked for that.
+    /// Takes queued events, within limits. Returns their number. Notifies the subscriber of events that were lost
+    /// before these, if it asked for that.
     pub(super) async fn take(
         &self,
         events_max: usize,
@@ -384,13 +384,13 @@ impl Subscriber {
         taken[known..].iter().map(Events::len).sum()
     }
 
-    /// Connects, unless there is a connection already or the subscriber needs none. Returns whether it needs one.
+    /// Connects, unless there is a connection already or the subscriber needs none. Returns true if it needs one.
     pub(super) async fn connect(&self) -> Result<bool, InvokeError> {
         let _permit = self.connect_permit().await;
         Ok(self.proxy.ice_connection().await?.is_some())
     }
 
-    /// Waits until it may connect; not at all if it is connected. The permit ends when it is dropped.
+    /// Waits until it may connect. A connected subscriber does not wait. The permit ends when it is dropped.
     pub(super) async fn connect_permit(&self) -> Option<ConnectPermit> {
         match self.proxy.is_connected() {
             true => None,
@@ -401,7 +401,7 @@ impl Subscriber {
         }
     }
 
-    /// Changes the subscription. Wakes the delivery task if that follows, and logs a notice if there is one.
+    /// Changes the subscription. If necessary, wakes the delivery task and logs a notice.
     fn change<T>(&self, change: impl FnOnce(&mut Subscription<Events>) -> T) -> T {
         let mut shared = self.lock();
         let changed = change(&mut shared.subscription);
@@ -451,8 +451,7 @@ impl Subscriber {
         notice
     }
 
-    /// Wakes the delivery task if the scheduler may send, and there are so many events that they should not wait for
-    /// it.
+    /// Wakes the delivery task if the scheduler may send, and there are too many events to wait for it.
     pub(super) fn wake_delivery_if_full_batch(&self) {
         self.wake_delivery_if(GuardedState::has_full_batch);
     }
@@ -473,7 +472,7 @@ impl Subscriber {
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, GuardedState> {
-        // The changes under this lock only move events between counters, so a panic leaves none half done.
+        // The changes under this lock only move events between counters, so a panic leaves no change half done.
         self.shared.lock()
     }
 }

@@ -38,7 +38,7 @@ impl Subscribers {
         self.find_index(subscriber).is_some()
     }
 
-    /// Removes a subscriber. Returns false if it is not here.
+    /// Removes a subscriber. Returns false if it is not among these.
     pub(super) fn remove(&mut self, subscriber: &Arc<Subscriber>) -> bool {
         let Some(index) = self.find_index(subscriber) else {
             return false;
@@ -111,7 +111,7 @@ impl LeavingSubscribers {
         self.0.insert(key(&subscriber), subscriber);
     }
 
-    /// Removes a subscriber. Returns false if it is not here.
+    /// Removes a subscriber. Returns false if it is not among these.
     pub(super) fn remove(&mut self, subscriber: &Arc<Subscriber>) -> bool {
         self.0.remove(&key(subscriber)).is_some()
     }

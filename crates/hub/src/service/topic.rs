@@ -43,7 +43,7 @@ pub(crate) struct Topic {
     /// Where the metrics views find `published` and `forwarded` when the topic is gone.
     last_counts: LastCounts,
     is_destroyed: AtomicBool,
-    /// The lock is held while an event goes into queues, which waits for nothing. Only the registry writes it.
+    /// The lock is held while an event goes into queues, but never during a wait. Only the registry writes it.
     subscribers: RwLock<Subscribers>,
     ended: Mutex<EndedSubscriptions>,
     /// The log, if the topic is durable or remembers events in memory.
@@ -51,7 +51,7 @@ pub(crate) struct Topic {
     fan_outs: FanOuts,
     lifespan: DefaultLifespan,
     /// True if an invalid lifespan has been logged.
-    has_told_lifespan: AtomicBool,
+    has_logged_lifespan: AtomicBool,
 }
 
 /// Subscriptions that have ended.
@@ -83,7 +83,7 @@ impl Topic {
             log,
             fan_outs: FanOuts::default(),
             lifespan: DefaultLifespan::default(),
-            has_told_lifespan: AtomicBool::new(false),
+            has_logged_lifespan: AtomicBool::new(false),
         })
     }
 
@@ -119,10 +119,10 @@ impl Topic {
         &self.name
     }
 
-    /// Takes the events of a publisher. `waits_for_room` says that it asked to wait however long it takes.
+    /// Takes the events of a publisher. `waits_for_room` says that it asked to wait without a limit.
     ///
-    /// A topic with a log appends them. Subscribers that do not read the log get them in their queues: immediately, or some
-    /// subscribers at a time if there are many.
+    /// A topic with a log appends them. Subscribers that do not read the log get them in their queues: all subscribers
+    /// immediately, or a few at a time if there are many.
     pub(crate) fn publish(
         self: &Arc<Self>,
         events: Events,
@@ -195,12 +195,12 @@ impl Topic {
         held
     }
 
-    /// Divides events where their lifespans differ. An event with an invalid lifespan gets that of the topic. It is not refused,
-    /// because a publisher that waits for no answer would not learn of the refusal.
+    /// Divides events into groups of equal lifespans. An event with an invalid lifespan gets that of the topic. It is
+    /// not refused, because a publisher that does not wait for an answer would not learn of the refusal.
     pub(super) fn by_lifespan(&self, events: Events) -> ByLifespan {
         let (divided, result) = ByLifespan::new(events, self.lifespan.get());
         if let Err(reason) = result
-            && !self.has_told_lifespan.swap(true, Ordering::Relaxed)
+            && !self.has_logged_lifespan.swap(true, Ordering::Relaxed)
         {
             tracing::warn!(
                 "ignored an invalid lifespan of an event of topic {:?}: {reason}; further ones are not logged",
@@ -274,8 +274,8 @@ impl Topic {
         CountedObject::new(self.clone(), &self.last_counts)
     }
 
-    /// The subscribers and links in the order of subscription, without those that are about to be removed. Some are taken
-    /// at a time, so that nothing waits for a look at all of them.
+    /// The subscribers and links in the order of subscription, without those that are about to be removed. They are
+    /// taken a few at a time, so that nothing has to wait until all were looked at.
     pub(crate) fn subscribers(self: &Arc<Self>) -> impl Iterator<Item = Arc<Subscriber>> + use<> {
         let all = self.all_subscribers();
         all.filter(|subscriber| !subscriber.is_gone())
@@ -297,7 +297,7 @@ impl Topic {
         self.counting().finish()
     }
 
-    /// Begins to count in steps what [`Topic::totals`] returns.
+    /// Begins to count in steps. The result is that of [`Topic::totals`].
     pub(crate) fn counting(self: &Arc<Self>) -> Counting {
         Counting::new(self.clone())
     }

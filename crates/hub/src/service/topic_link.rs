@@ -21,7 +21,7 @@ enum LinkReceiver {
 }
 
 impl TopicLink {
-    /// Restores a link from what is stored of it. `bind` makes a proxy from a reference.
+    /// Restores a link from the store. `bind` makes a proxy from a reference.
     pub(crate) fn new(
         stored: StoredLink,
         instance_name: &str,

@@ -1,4 +1,4 @@
-//! What each user has of the things that a hub limits by user.
+//! The accounts of users: how many each has of the things that a hub limits by user.
 //!
 //! A user is a name that the rules know: of a token, or of a certificate. Without rules there are none, and the limits of
 //! all clients together hold alone.
@@ -12,7 +12,7 @@ use crate::lock::Mutex;
 /// The name of a user, to be shared.
 pub(crate) type UserName = Arc<str>;
 
-/// What is counted by user.
+/// The things that are counted by user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Counted {
     /// Topics that the user has created.
@@ -52,12 +52,12 @@ impl UserAccounts {
         }))
     }
 
-    /// Puts other limits in force. What users have stays.
+    /// Puts other limits in force. Users keep the things that they have.
     pub(crate) fn set_limits(&self, limits: HubLimits) {
         self.lock().limits = limits;
     }
 
-    /// Whether the user may have one more, if it gives up `leaving` of them first.
+    /// Checks that the user may have one more, after giving up `leaving` of them.
     ///
     /// # Errors
     /// The limit that is reached.
@@ -110,7 +110,7 @@ impl UserAccounts {
         })
     }
 
-    /// The use of each limit: what the user has that has most.
+    /// The use of each limit by the user that has used most of it.
     pub(crate) fn of_limits(&self) -> [LimitUse; 5] {
         let accounts = self.lock();
         let all = [
@@ -138,7 +138,7 @@ impl UserAccounts {
 }
 
 impl AccountsByName {
-    /// What is counted in words, with its setting and its limit.
+    /// Returns the name of what is counted, its setting and its limit.
     fn limit(&self, counted: Counted) -> (&'static str, &'static str, usize) {
         let limits = &self.limits;
         match counted {

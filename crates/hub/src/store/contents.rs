@@ -1,4 +1,4 @@
-//! What a file of a store says, and what is wrong with it. No file is touched here.
+//! The contents of a store's file, and their damage. This module touches no file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use super::codec::{decode_link, decode_subscription, decode_topic};
 use super::record::{Key, Kind, Named, StoreRecord, Summary};
 use super::{StoredRecipient, StoredTopic};
 
-/// What a file says, and what is wrong with it.
+/// The contents of a file, and their damage.
 #[derive(Debug, Default)]
 pub(super) struct StoreContents {
     /// The format of the file.
@@ -16,14 +16,14 @@ pub(super) struct StoreContents {
     pub(super) summary: Summary,
     /// The records that verify.
     pub(super) records: Vec<StoreRecord>,
-    /// What does not verify, by name.
+    /// The records that do not verify, by name.
     pub(super) damage: Vec<String>,
-    /// Whether the library had to repair the file.
+    /// True if the library had to repair the file.
     pub(super) is_repaired: bool,
 }
 
 impl StoreContents {
-    /// Whether everything verifies.
+    /// Returns true if everything verifies.
     pub(super) fn is_whole(&self) -> bool {
         self.damage.is_empty()
     }

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What to do about a file that was damaged while the hub ran.
+/// Advice about a file that was damaged while the hub ran.
 pub(super) const DAMAGED: &str =
     " (it is damaged: start the hub again, which restores the file from its backup)";
 
@@ -20,8 +20,8 @@ thread_local! {
     static READING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this thread is reading the file of a store. A panic is then caught and becomes an error with a better
-/// explanation, so a panic hook can stay silent.
+/// Returns true if this thread is reading the file of a store. A panic is then caught and becomes an error with a
+/// better explanation, so a panic hook can stay silent.
 pub fn is_reading_store() -> bool {
     READING.get()
 }

@@ -203,7 +203,7 @@ fn choose<'a>(
     Ok(best)
 }
 
-/// Whether a file stays as it is.
+/// Returns true if a file stays as it is.
 fn keeps(source: &StoreContents, found: &Found) -> bool {
     let contents = &found.contents;
     contents.is_whole()
@@ -218,7 +218,7 @@ fn generation(found: &Found) -> u64 {
     found.contents.summary.generation
 }
 
-/// What is wrong with two files.
+/// The damage of two files, in words.
 struct Wrong<'a> {
     main: &'a Found,
     backup: &'a Found,

@@ -79,11 +79,11 @@ impl FileId {
 /// Opens the file again.
 pub(super) type Reopen = Box<dyn Fn(&Path) -> Result<Database, DatabaseError> + Send>;
 
-/// What stands at the path of a file.
+/// The result of looking for a file at its path.
 pub(super) struct Found {
     /// `None` if it cannot be opened, or there is none.
     pub(super) file: Option<StoreFile>,
-    /// What was read of it.
+    /// The contents that were read.
     pub(super) contents: StoreContents,
     pub(super) is_absent: bool,
     /// Bytes of the file.
@@ -91,7 +91,7 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// Whether the file is far longer than its records need. Each change would look at all of it.
+    /// Returns true if the file is far longer than its records need. Each change would look at all of it.
     pub(super) fn is_oversized(&self) -> bool {
         const LEN_MIN: u64 = 64 << 20;
         const PER_RECORD: u64 = 4096;
@@ -466,7 +466,8 @@ fn failed(what: &str, file: &Path, error: redb::Error) -> StoreError {
     StoreError::because(format!("cannot {what} \"{}\"{help}", file.display()), error)
 }
 
-/// Whether the system succeeded, but the content was invalid. A damaged length or offset is an invalid argument.
+/// Returns true if the system succeeded, but the content was invalid. A damaged length or offset is an invalid
+/// argument.
 fn is_of_content(kind: ErrorKind) -> bool {
     matches!(
         kind,

@@ -40,7 +40,7 @@ pub(crate) trait Store: Send {
     /// Makes changes: all of them or none.
     fn apply(&mut self, changes: &[Change<'_>]) -> Result<(), StoreError>;
 
-    /// Whether [`Store::apply`] may block a thread for so long that other tasks would suffer.
+    /// Returns true if [`Store::apply`] may block a thread until other tasks suffer.
     fn is_slow(&self) -> bool;
 }
 
@@ -50,9 +50,9 @@ pub(crate) enum Change<'a> {
     /// A topic is created, or its record written anew.
     CreateTopic {
         topic: &'a str,
-        /// Who creates it, if the hub knows.
+        /// The user who creates it, if the hub knows.
         user: Option<&'a str>,
-        /// Whether it has a log, so that a log which is gone is noticed.
+        /// True if it has a log, so that a log which is gone is noticed.
         is_durable: bool,
     },
     /// A topic is removed with its subscriptions and links.
@@ -78,9 +78,9 @@ pub(crate) enum Change<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StoredTopic {
     pub(crate) name: String,
-    /// Who created it, if the hub knew.
+    /// The user who created it, if the hub knew.
     pub(crate) user: Option<String>,
-    /// Whether it has a log. Earlier hubs did not store that.
+    /// True if it has a log. Earlier hubs did not store that.
     pub(crate) is_durable: bool,
     pub(crate) recipients: Vec<StoredRecipient>,
 }
@@ -97,7 +97,7 @@ pub(crate) enum StoredRecipient {
 pub(crate) struct StoredSubscription {
     pub(crate) subscriber: Reference,
     pub(crate) qos: BTreeMap<String, String>,
-    /// Who subscribed it, if the hub knew.
+    /// The user who subscribed it, if the hub knew.
     pub(crate) user: Option<String>,
 }
 
@@ -137,7 +137,7 @@ impl StoreError {
         }
     }
 
-    /// Whether the store is damaged, and a hub starts with it only if its user accepts that.
+    /// Returns true if the store is damaged. A hub then starts with it only if its user accepts the damage.
     pub fn is_damage(&self) -> bool {
         self.is_damage
     }

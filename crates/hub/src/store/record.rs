@@ -5,7 +5,7 @@ use std::fmt;
 use floe::encoding::Decoder;
 use floe::{DecodeError, EncodingVersion, Identity};
 
-/// What a record is about.
+/// The subject of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Topic = 0,
@@ -116,7 +116,7 @@ fn decode_identity(bytes: &[u8]) -> Result<Identity, DecodeError> {
     Ok(identity)
 }
 
-/// What a store says of all its records: a record that vanished is missed.
+/// The summary of all records of a store. A record that vanished is missed by it.
 ///
 /// ```text
 /// 0           8            16            24      32    40
@@ -135,7 +135,7 @@ pub(super) struct Summary {
 }
 
 impl Summary {
-    /// Of no records.
+    /// The summary of a store without records.
     pub(super) fn empty(generation: u64, next_number: u64) -> Self {
         Self {
             generation,
@@ -182,7 +182,7 @@ impl Summary {
         self.sum = self.sum.wrapping_sub(checksum_in(value));
     }
 
-    /// Whether it is about the same records.
+    /// Returns true if both summaries are about the same records.
     pub(super) fn has_records_of(&self, other: &Self) -> bool {
         (self.count, self.sum) == (other.count, other.sum)
     }

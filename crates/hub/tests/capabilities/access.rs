@@ -1,4 +1,4 @@
-//! Who may do what: rules in force at a hub, and their refusals.
+//! Access rules in force at a hub, and the refusals that they cause.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub(crate) fn rules(text: &str) -> Arc<Access> {
     Arc::new(Access::load(&settings, &files).expect("good keys"))
 }
 
-/// Rules that let only whoever shows a token of ann do what she may.
+/// Rules that let a caller with a token of ann do what she may, and no other caller.
 const ANN_MAY: &str =
     "[access.tokens]\nkeys = \"keys\"\n[[access.rule]]\nusers = \"ann\"\nallow = ";
 
@@ -41,7 +41,7 @@ fn set(access: &Arc<Access>) -> impl FnOnce(&mut HubSettings) {
     move |settings| settings.access = access
 }
 
-/// What the exception says with which a hub refuses.
+/// Returns the text of the exception with which a hub refuses.
 fn refusal<T: std::fmt::Debug>(result: Result<T, impl std::fmt::Display>) -> String {
     let text = match result {
         Ok(result) => panic!("expected a refusal, got {result:?}"),
@@ -110,7 +110,7 @@ async fn what_no_rule_allows_is_refused_whatever_the_operation() {
     refusal(soon(admin.status()).await);
     refusal(soon(admin.totals()).await);
     assert_eq!(world.hub.view().refused(), Some(16));
-    // What is allowed still is: a topic is found by those who may do anything with it.
+    // Allowed calls still succeed: a caller finds a topic if it may do anything with it.
     let found = soon(world.manager.retrieve("a")).await;
     found.expect("it is found");
     subscribers.stop().await;

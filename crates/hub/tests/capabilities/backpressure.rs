@@ -26,7 +26,7 @@ async fn hub(events: usize, patience: Duration) -> World {
     .await
 }
 
-/// The same publisher object, over a connection of its own.
+/// Returns a proxy of this publisher object that has a connection of its own.
 fn over_own_connection(publisher: &Proxy) -> (Communicator, Proxy) {
     let communicator = Communicator::new();
     let proxy = communicator.proxy(&publisher.to_string());

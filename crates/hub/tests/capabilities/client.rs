@@ -559,7 +559,7 @@ async fn a_subscriber_that_the_hub_cannot_reach_is_told_so() {
     let world = World::start().await;
     let client = connect(&world).await;
     let topic = soon(client.topic("t")).await.unwrap();
-    // Nobody answers datagrams.
+    // Datagrams get no answer.
     let events = topic.subscribe::<Number>().listen("udp -h 127.0.0.1 -p 0");
     let error = soon(events.start()).await.unwrap_err();
     assert!(

@@ -1,4 +1,4 @@
-//! What all clients together may make a hub keep, and how large its answers become.
+//! Limits of what all clients together may make a hub keep, and of the length of its answers.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -265,7 +265,7 @@ async fn durable_topics_and_subscriptions_beyond_the_limit_are_refused_by_its_na
     );
     world.shut_down().await;
 
-    // What is on disk counts after a restart, and what is removed does not.
+    // Things on disk count after a restart, unless they are removed.
     let world = limited().await;
     let topics = durable(&world);
     soon(topics.open_pull("u", &named("b"))).await.unwrap_err();

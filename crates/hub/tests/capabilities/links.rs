@@ -37,7 +37,7 @@ async fn publish_at_cost(publisher: &Proxy, operation: &str, cost: &str) {
     publish(&publisher.ice_context(context), operation).await;
 }
 
-/// What links to a topic of the same hub and to one of another hub have in common.
+/// Checks what links to a topic of the same hub and to one of another hub have in common.
 async fn carries_events_one_hop_at_their_cost(here: &World, there: &World) {
     let subscribers = Subscribers::start().await;
     let (a, mut in_a) = topic(here, &subscribers, "a").await;

@@ -40,7 +40,7 @@ impl Registry {
         self.places.lock().unwrap().insert(id.to_owned(), proxy);
     }
 
-    /// What adapters have told the registry.
+    /// Returns the notes that the registry took of the adapters' calls.
     pub(crate) fn notes(&self) -> Vec<String> {
         self.notes.lock().unwrap().clone()
     }

@@ -1,4 +1,4 @@
-//! What a user of the hub can do, with Floe on both sides.
+//! The capabilities of the hub, as its users see them, with Floe on both sides.
 
 mod access;
 mod backpressure;

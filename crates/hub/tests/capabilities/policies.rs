@@ -1,4 +1,4 @@
-//! What happens to events that do not fit into a queue, and who learns of it.
+//! Policies for events that do not fit into a queue, and the notices about them.
 
 use std::time::Duration;
 

@@ -54,7 +54,7 @@ async fn forward(mut near: TcpStream, mut far: TcpStream, allowance: u64) {
     }
 }
 
-/// The same, but nothing is read from the first connection, which ends when the sender is dropped.
+/// Relays connections, but reads nothing from the first one, which ends when the sender is dropped.
 async fn relay_after_a_jam(target: u16) -> (u16, Sender<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback");
     let port = listener.local_addr().expect("an address").port();
@@ -82,8 +82,8 @@ async fn jammed(mut near: TcpStream, mut far: TcpStream, jam_ends: Receiver<()>)
     }
 }
 
-/// What a subscriber receives of events in this mode if its connection breaks after so many bytes, and the counts of
-/// the hub.
+/// Returns the events that a subscriber receives in this mode if its connection breaks after this many bytes, and the
+/// counts of the hub.
 async fn hear(
     cut_after: usize,
     mode: OperationMode,
@@ -94,8 +94,8 @@ async fn hear(
     (heard.concat(), info)
 }
 
-/// The same with so many other subscribers on the same connection, any of which may be the one that reconnects. Grouped
-/// by connection.
+/// Does the same beside this many other subscribers on the same connection, any of which may be the one that
+/// reconnects. Returns the events grouped by connection.
 async fn hear_beside(
     others: usize,
     cut_after: usize,

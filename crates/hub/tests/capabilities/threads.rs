@@ -29,7 +29,7 @@ const QUEUE: usize = 24;
 struct State {
     /// The number of broken connections, in the order in which they were made.
     broken: usize,
-    /// Whether replies are held back.
+    /// True if replies are held back.
     holds_answers: bool,
 }
 

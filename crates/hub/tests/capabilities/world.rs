@@ -38,7 +38,7 @@ impl World {
         Self::of(Communicator::new(), change).await
     }
 
-    /// The same, for a hub in this communicator.
+    /// Starts a hub in this communicator.
     pub(crate) async fn of(hub_side: Communicator, change: impl FnOnce(&mut HubSettings)) -> Self {
         let mut settings = HubSettings::default();
         settings.listen = "tcp -h 127.0.0.1 -p 0".to_owned();
@@ -179,7 +179,7 @@ static LISTENER: LazyLock<Dispatch> = LazyLock::new(|| {
     Dispatch::new(subscriber.finish())
 });
 
-/// What is logged on this thread while it lives.
+/// Records the log of this thread while it lives.
 pub(crate) struct Log {
     text: Arc<Mutex<Vec<u8>>>,
     _guard: tracing::subscriber::DefaultGuard,
@@ -231,7 +231,7 @@ pub(crate) struct Received {
     pub(crate) peer: String,
 }
 
-/// What a subscriber has received.
+/// Receives the events of a subscriber.
 pub(crate) struct Inbox {
     events: mpsc::UnboundedReceiver<Received>,
     gate: watch::Sender<bool>,
@@ -257,7 +257,7 @@ impl Inbox {
         self.events.len()
     }
 
-    /// Whether there is an event that the test has not taken.
+    /// Returns true if there is an event that the test has not taken.
     pub(crate) fn has_more(&self) -> bool {
         !self.events.is_empty()
     }

@@ -1,5 +1,5 @@
-//! What a metrics view keeps from one reading to the next: counts since it was enabled, in groups of objects with the
-//! same id. Objects that are gone still count.
+//! The state that a metrics view keeps from one reading to the next: counts since it was enabled, in groups of objects
+//! with the same id. Objects that are gone still count.
 //!
 //! Source: Ice manual, "The Metrics Facet", "IceStorm Metrics"; observed: IceStorm 3.7.8.
 
@@ -25,8 +25,8 @@ pub trait Measured {
     /// The value of an attribute to group by. It is asked for before [`Measured::release`].
     fn attribute(&self, name: &str) -> String;
 
-    /// A view keeps the object until its next reading, which may never come: lets go of all that the counters and amounts
-    /// do not need. Does nothing by default.
+    /// A view keeps the object until its next reading, which may never come. The object therefore releases everything
+    /// that the counters and amounts do not need. Does nothing by default.
     fn release(&mut self) {}
 }
 
@@ -54,7 +54,7 @@ struct GroupMember<T> {
     /// The counters when the object joined its group.
     base: Values,
     since: Instant,
-    /// The last reading in which it was there.
+    /// The last reading in which the object was there.
     seen: u64,
 }
 
@@ -67,7 +67,7 @@ struct Group {
     lifetime: Duration,
     /// When it became empty, as a key of the map's `emptied`.
     emptied: Option<u64>,
-    /// What its objects have that a reading has added up so far.
+    /// The metrics of its objects that a reading has added up so far.
     present: Present,
 }
 
@@ -79,21 +79,21 @@ struct Present {
     amounts: Values,
 }
 
-/// A reading of all objects, in steps. If it is not brought to its end, the next one begins anew.
+/// A reading of all objects, in steps. If it is not completed, the next one begins anew.
 #[derive(Debug)]
 pub(crate) struct MetricsReading {
     phase: ReadingPhase,
     metrics: Vec<GroupMetrics>,
 }
 
-/// What the next step of a reading goes on with.
+/// The next step of a reading.
 #[derive(Debug)]
 enum ReadingPhase {
     /// Ends the objects from this number on that are gone, and adds up the others.
     Adding(usize),
     /// Forgets groups.
     Forgetting,
-    /// Tells of the groups from this id on.
+    /// Reports the groups from this id on.
     Telling(String),
 }
 
@@ -244,7 +244,7 @@ impl<T: Measured> GroupedMetrics<T> {
         }
     }
 
-    /// Forgets the groups that became empty first, if there are too many, `count` of them at most. Returns whether there are
+    /// Forgets at most `count` of the groups that became empty first, if there are too many. Returns true if there are
     /// still too many.
     fn forget(&mut self, count: usize) -> bool {
         for _ in 0..count {
@@ -267,7 +267,7 @@ impl MetricsReading {
 }
 
 impl Group {
-    /// What its objects have in this reading. An earlier reading may have been abandoned.
+    /// Returns the metrics of its objects in this reading. An earlier reading may have been abandoned.
     fn present(&mut self, reading: u64) -> &mut Present {
         if self.present.reading != reading {
             self.present = Present {

@@ -47,7 +47,7 @@ impl Adapter {
         let was_registered = std::mem::replace(&mut *is_registered, true);
         let update = self.update_registry(&locator, names, Some(&own)).await;
         let may_be_registered = match &update {
-            Ok(is_told) => *is_told,
+            Ok(was_updated) => *was_updated,
             Err(error) => error.may_be_registered(),
         };
         *is_registered = was_registered || may_be_registered;

@@ -55,7 +55,7 @@ pub(crate) struct AddressTurn {
 
 /// If there are more threads than queues, some share one.
 const QUEUES: usize = 16;
-/// The turn of an address is as long as so many turns of a connection.
+/// The turn of an address is as long as this many turns of a connection.
 const CONNECTION_TURNS: u32 = 4;
 
 /// The turns of an address on one thread.
@@ -63,8 +63,8 @@ const CONNECTION_TURNS: u32 = 4;
 // Threads do not disturb each other's cache lines.
 #[repr(align(128))]
 struct ThreadQueue {
-    /// True if connections must ask the queue before they take part. A thread that sees an old value lets one connection
-    /// take part too early, or asks in vain.
+    /// True if connections must ask the queue before they take part. A thread that sees an old value lets one
+    /// connection take part too early, or asks without need.
     is_in_use: AtomicBool,
     queue: Mutex<TurnQueue<Waker>>,
 }

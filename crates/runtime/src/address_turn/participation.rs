@@ -12,8 +12,8 @@ use super::{AddressTurn, ThreadQueue, place_of_thread};
 
 /// A connection's part in the turns of its address.
 ///
-/// It takes part from [`poll_enter`](Self::poll_enter) to [`leave`](Self::leave). What it does meanwhile counts by its
-/// time. That is measured if others wait, and from when the connection looks at the clock in any case. The time without
+/// It takes part from [`poll_enter`](Self::poll_enter) to [`leave`](Self::leave). The time in between counts. It is
+/// measured if others wait, and always from the moment at which the connection looks at the clock. The time without
 /// such a look is measured once in [`SAMPLE_INTERVAL`] times, and stands for all of them.
 #[derive(Debug)]
 pub(crate) struct Participation {

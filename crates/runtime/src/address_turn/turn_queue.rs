@@ -83,7 +83,7 @@ impl<W: Clone> TurnQueue<W> {
         }
     }
 
-    /// Notes that a connection has used so much of a turn. Returns true if that ends the turn. The caller then
+    /// Notes that a connection has used this much of a turn. Returns true if that ends the turn. The caller then
     /// [begins](Self::begin) the next turn, after others have run.
     pub(super) fn spend(&mut self, used: Duration, whole: Duration) -> bool {
         self.used = self.used.saturating_add(used);

@@ -8,7 +8,7 @@ use floe_wire::encoding::{Buffer, EncodeError};
 use floe_wire::message::RequestId;
 
 use super::ConnectionCore;
-use super::reply_sink::ReplyRecipient;
+use super::reply_recipient::ReplyRecipient;
 use super::send_half::ConnectionState;
 use crate::error::{AttemptError, LocalError};
 

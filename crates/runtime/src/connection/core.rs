@@ -27,7 +27,7 @@ use super::outstanding::Outstanding;
 use super::pool::PoolKey;
 use super::purpose::Purpose;
 use super::reading::Reading;
-use super::reply_sink::ReplyRecipient;
+use super::reply_recipient::ReplyRecipient;
 use super::send_half::{ConnectionState, SendHalf};
 use super::stream_compression::StreamCompression;
 use crate::address_turn::Participation;

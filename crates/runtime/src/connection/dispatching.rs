@@ -24,7 +24,7 @@ use super::quantum::Quantum;
 use super::reply_flush::{ReplyFlush, run_ready_tasks};
 use crate::address_turn::Participation;
 use crate::dispatch::{
-    DispatchSlot, Dispatched, Following, FollowingState, REPLIES_MAX, Request, RequestParts,
+    DispatchSlot, Dispatched, LentRequests, LentState, REPLIES_MAX, Request, RequestParts,
     Requests, Response, ReturnSlot, ServantCache, append, panicked,
 };
 pub(super) use fast_path::Handled;
@@ -198,7 +198,7 @@ impl Dispatching {
             // The connection has taken its own permits first, so that it never waits for them while it holds a share
             // that other connections wait for.
             self.flush().await;
-            self.leave_turn().await;
+            self.leave_quantum().await;
             self.budget.wait_for_adapter_share(&parts).await;
             self.quantum.enter().await;
         }
@@ -355,7 +355,7 @@ impl Dispatching {
             }
         };
         let rest = match batch.len() {
-            0 => Following::default(),
+            0 => LentRequests::default(),
             _ => self.lend(batch),
         };
         self.slot.begin();
@@ -365,7 +365,7 @@ impl Dispatching {
     }
 
     /// Lends the following requests to the dispatcher.
-    fn lend(&mut self, batch: &mut RequestBatch) -> Following {
+    fn lend(&mut self, batch: &mut RequestBatch) -> LentRequests {
         let return_slot = self.return_slot.get_or_insert_default();
         let state = return_slot
             .lock()
@@ -373,7 +373,7 @@ impl Dispatching {
             .take();
         let mut state = state.unwrap_or_default();
         let batch_len = batch.len();
-        *state = FollowingState {
+        *state = LentState {
             return_slot: Some(return_slot.clone()),
             parameters_len_max: match batch.is_serial() {
                 true => usize::MAX,
@@ -390,7 +390,7 @@ impl Dispatching {
             quantum: self.quantum.lend(batch_len, &self.connection.settings),
         };
         self.is_lending = true;
-        Following::lent(state)
+        LentRequests::lent(state)
     }
 
     /// Takes lent requests back.
@@ -434,14 +434,14 @@ impl Dispatching {
 
     /// Waits until the send queue has room for more replies.
     async fn wait_for_reply_room(&mut self) {
-        self.leave_turn().await;
+        self.leave_quantum().await;
         self.connection.output.wait_for_reply_room().await;
         self.quantum.enter().await;
     }
 
     /// Ends the quantum before a wait. Otherwise, the time that a connection uses until its dispatches are at their limit
     /// would never count for its address.
-    async fn leave_turn(&mut self) {
+    async fn leave_quantum(&mut self) {
         self.quantum.leave(&self.connection.settings).await;
     }
 
@@ -469,7 +469,7 @@ impl Dispatching {
         while !self.has_budget(share) {
             self.budget.release_adapter_share();
             self.flush().await;
-            self.leave_turn().await;
+            self.leave_quantum().await;
             let has_come = self.budget.wait_for(&self.connection, share).await;
             self.quantum.enter().await;
             if has_come {

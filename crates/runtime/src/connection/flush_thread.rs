@@ -64,7 +64,7 @@ fn flush_all(flushes: &Receiver<Arc<ConnectionCore>>) {
         while !connections.is_empty() {
             thread::sleep(FLUSH_DELAY);
             connections.extend(flushes.try_iter());
-            connections.retain(|connection| connection.output.flush_collected(connection));
+            connections.retain(|connection| connection.output.flush_scheduled(connection));
         }
     }
 }
@@ -124,6 +124,6 @@ mod tests {
         shared.queue.bytes().extend_from_slice(b"messages");
         assert!(shared.queue.take().is_none(), "ValidateConnection waits");
         drop(shared);
-        assert!(!connection.output.flush_collected(&connection));
+        assert!(!connection.output.flush_scheduled(&connection));
     }
 }

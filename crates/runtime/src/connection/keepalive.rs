@@ -132,7 +132,7 @@ impl Keepalive {
                 return;
             }
             if !marks.has_written {
-                shared.queue.drop_spares();
+                shared.queue.drop_free_buffers();
             }
             marks.is_reply_due = shared.machine.in_flight() > 0;
             marks.is_dispatching |= shared.machine.dispatching() > 0;

@@ -1,7 +1,7 @@
 //! Connections: drives the state machine of `floe-wire` over a transport.
 //!
-//! `core.rs` is the connection: how it starts and ends. `purpose.rs` says for what it is made, and `outstanding.rs` what
-//! its end still waits for. Its parts:
+//! `core.rs` is the connection: how it starts and ends. `purpose.rs` is the purpose for which it is made, and
+//! `outstanding.rs` the work that its end still waits for. Its parts:
 //!
 //! - sending: `appended.rs` appends requests to the send queue of `floe-wire`, for `reply.rs`, `reply_sink.rs` and
 //!   `oneway.rs`; `send_half.rs` writes the queue, and has the lock that senders and reader share;
@@ -12,8 +12,8 @@
 //! - the reader: `driver.rs` chooses a task, a thread, or the callers; one caller leads and the others follow
 //!   (`leader.rs`, `followers.rs`); `reentrancy_guard.rs` refuses a wait for a reply that only the waiting thread could
 //!   read
-//! - replies: `reply.rs` is the future of one, `pending_reply.rs` the place where it arrives, and `reply_sink.rs` has
-//!   the recipients
+//! - replies: `reply.rs` is the future of one, `pending_reply.rs` the place where it arrives, `reply_recipient.rs` its
+//!   recipient, and `reply_sink.rs` a recipient that gets replies where they are read
 //! - requests of the peer: `dispatching.rs` dispatches them in place, within the limits of `budget.rs` and
 //!   `quantum.rs`; `pending_dispatch.rs` runs the dispatches that must wait; `reply_flush.rs` decides when replies to
 //!   events are written
@@ -51,6 +51,7 @@ mod reentrancy_guard;
 mod registry;
 mod reply;
 mod reply_flush;
+mod reply_recipient;
 mod reply_sink;
 mod send_half;
 mod stream_compression;

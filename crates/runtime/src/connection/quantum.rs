@@ -1,9 +1,9 @@
 //! The quantum of a connection: how much of its input is handled before tasks of other connections run.
 //!
-//! The task that reads a connection continues for as long as there is input. If a peer sends faster than this side
-//! handles its input, all other connections would wait. So the task yields when its quantum is spent, and continues
-//! later. If many addresses are busy, each has shorter quanta. ADR 58. What all connections of an address do together is
-//! limited in `address_turn/`.
+//! The task that reads a connection continues as long as there is input. If a peer sends faster than this side handles
+//! its input, all other connections would wait. So the task yields when its quantum is spent, and continues later. If
+//! many addresses are busy, each has shorter quanta. See ADR 58. `address_turn/` limits what all connections of an
+//! address do together.
 
 use std::future::poll_fn;
 use std::task::{Context, Poll};

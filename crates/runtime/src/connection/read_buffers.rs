@@ -2,11 +2,11 @@
 
 use bytes::BytesMut;
 use floe_wire::connection::{ConnectionEvent, Replies};
-use floe_wire::message::HeaderCache;
+use floe_wire::message::HeadCache;
 
 use super::buffer_pool::{self, BufferPool};
 use super::dispatching::{DispatchBuffers, Dispatching};
-use super::reply_sink::ReplyRecipient;
+use super::reply_recipient::ReplyRecipient;
 
 /// Buffers that a connection needs while it reads, and not while it waits.
 #[derive(Default)]
@@ -15,7 +15,7 @@ pub(super) struct ReadBuffers {
     pub(super) replies: Replies<ReplyRecipient>,
     /// The event that was taken from the input and is handled next.
     pub(super) event: Option<ConnectionEvent<ReplyRecipient>>,
-    pub(super) cache: HeaderCache,
+    pub(super) cache: HeadCache,
     /// The room of the read buffer, while that does not have it.
     pub(super) room: BytesMut,
     /// The buffers of the dispatching, while that does not have them.
@@ -29,7 +29,7 @@ thread_local! {
 }
 
 /// Most buffers that a thread keeps. A connection that waits in the middle of its work takes its buffers along, so the
-/// thread needs spares.
+/// thread needs more than one.
 const POOL_MAX: usize = 4;
 
 impl ReadBuffers {

@@ -12,7 +12,7 @@ use floe_wire::compression::{Compression, Decompressor};
 use floe_wire::connection::{ConnectionEvent, Input, Replies};
 #[cfg(unix)]
 use floe_wire::message::IncomingReply;
-use floe_wire::message::{HeaderCache, ProtocolError, SingleRequest, reply};
+use floe_wire::message::{HeadCache, ProtocolError, SingleRequest, reply};
 use tokio::io::{AsyncRead, ReadBuf};
 
 use super::ConnectionCore;
@@ -26,7 +26,7 @@ use super::read_end::ReadEnd;
 use super::reentrancy_guard::{Guarded, ReentrancyGuard, handling};
 #[cfg(unix)]
 use super::reply::{ReceivedReply, ShortReply};
-use super::reply_sink::ReplyRecipient;
+use super::reply_recipient::ReplyRecipient;
 use super::send_half::ConnectionState;
 use super::unfinished::Unfinished;
 use super::wait::Wait;
@@ -459,7 +459,7 @@ impl Reading {
     fn handle_input(
         connection: &ConnectionCore,
         input: Input<'_>,
-        cache: &mut HeaderCache,
+        cache: &mut HeadCache,
         replies: &mut Replies<ReplyRecipient>,
     ) -> (
         Result<Option<ConnectionEvent<ReplyRecipient>>, ProtocolError>,

@@ -15,7 +15,7 @@ use super::appended::{Appended, narrow};
 #[cfg(unix)]
 use super::driver::Driver;
 use super::pending_reply::{PendingReply, ReplyResult};
-use super::reply_sink::ReplyRecipient;
+use super::reply_recipient::ReplyRecipient;
 use super::wait::{Wait, wait_depth};
 use super::{ConnectionCore, reentrancy_guard};
 use crate::error::AttemptError;

@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 
 use super::ConnectionCore;
 use super::flush_thread::{flush_on_thread, policy_of_thread};
-use super::reply_sink::ReplyRecipient;
+use super::reply_recipient::ReplyRecipient;
 use super::stream_compression::StreamCompression;
 use crate::byte_account::{ByteAccount, HeldBytes};
 use crate::condition::wait_for;
@@ -318,20 +318,20 @@ impl SendHalf {
         if self.is_blocking {
             if !flush_on_thread(own) {
                 // The system refused the thread.
-                self.end_collecting(connection);
+                self.end_scheduled(connection);
             }
         } else {
             connection.tasks.spawn(async move {
-                own.output.flush_collected(&own);
+                own.output.flush_scheduled(&own);
                 // Later messages start a task of their own; those that came meanwhile leave with this one.
-                own.output.end_collecting(&own);
+                own.output.end_scheduled(&own);
             });
         }
     }
 
-    /// Writes the messages that were collected. Returns false if there are none, or if another writer takes them along.
-    pub(super) fn flush_collected(&self, connection: &Arc<ConnectionCore>) -> bool {
-        let batch = self.lock().queue.take_collected(Instant::now());
+    /// Writes the messages of a scheduled flush. Returns false if there are none, or if another writer takes them along.
+    pub(super) fn flush_scheduled(&self, connection: &Arc<ConnectionCore>) -> bool {
+        let batch = self.lock().queue.take_scheduled(Instant::now());
         let is_written = batch.is_some();
         if let Some(batch) = batch {
             self.write(connection, batch);
@@ -339,8 +339,8 @@ impl SendHalf {
         is_written
     }
 
-    fn end_collecting(&self, connection: &Arc<ConnectionCore>) {
-        let batch = self.lock().queue.end_collecting();
+    fn end_scheduled(&self, connection: &Arc<ConnectionCore>) {
+        let batch = self.lock().queue.end_scheduled();
         if let Some(batch) = batch {
             self.write(connection, batch);
         }

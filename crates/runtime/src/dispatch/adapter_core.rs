@@ -98,7 +98,7 @@ impl AdapterCore {
         self.owner.upgrade()
     }
 
-    /// Deactivates the adapter for good, and releases its servants with all that they hold.
+    /// Deactivates the adapter for good, and releases its servants with everything that they hold.
     pub(crate) fn end(&self) {
         self.deactivate();
         let ended = std::mem::take(&mut *self.servants_mut());

@@ -17,7 +17,7 @@ pub(crate) struct Hold {
 }
 
 impl Hold {
-    /// Takes what is left of the budget now. Dispatches that are under way go on.
+    /// Takes the rest of the budget now. Dispatches that are under way continue.
     pub(super) fn of(budget: &Arc<AdapterBudget>) -> Self {
         let budget = budget.clone();
         // A task that has used up its share of the thread's time must be able to hold an adapter, too.

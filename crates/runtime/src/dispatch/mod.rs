@@ -1,6 +1,7 @@
 //! Dispatch: requests reach their servant, and the replies return.
 //!
 //! - `requests.rs`: one or more requests to one object, which a [`Dispatcher`] gets in one call
+//! - `lent_requests.rs`: the requests behind the first one, which the connection lends to the dispatcher
 //! - `request.rs`: a request, its response, and the bytes of the reply
 //! - `current.rs`: everything known about a request besides its parameters
 //! - `taken_events.rs`: requests that a dispatcher takes undecoded, as events
@@ -21,6 +22,7 @@ mod current;
 mod dispatch_fn;
 mod hold;
 mod interceptor;
+mod lent_requests;
 mod origin;
 mod request;
 mod requests;
@@ -42,13 +44,13 @@ pub use current::Current;
 pub use dispatch_fn::dispatch_fn;
 pub(crate) use interceptor::push as push_interceptor;
 pub use interceptor::{DispatchInterceptor, NextDispatch};
+pub(crate) use lent_requests::{
+    LentQuantum, LentRequests, LentState, REPLIES_MAX, ReturnSlot, append,
+};
 pub(crate) use origin::{AdapterSlot, Origin, RequestSource};
 pub use request::{Request, Response};
 pub(crate) use request::{RequestParts, encode_exception, encode_reply};
 pub use requests::Requests;
-pub(crate) use requests::{
-    Following, FollowingState, LentQuantum, REPLIES_MAX, ReturnSlot, append,
-};
 pub use servant_locator::{Cookie, LocateFuture, Located, LocatorError, ServantLocator};
 pub(crate) use servants::ServantCache;
 pub use slot::DispatchSlot;

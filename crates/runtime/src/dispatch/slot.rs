@@ -17,20 +17,20 @@ use super::{Dispatched, Origin, Request, Response};
 /// It keeps its memory, so that requests to the same servant allocate nothing.
 #[derive(Default)]
 pub struct DispatchSlot {
-    reused: Option<Box<dyn Reused>>,
-    /// True if a dispatch was put here since [`DispatchSlot::begin`].
+    future: Option<Box<dyn ErasedFuture>>,
+    /// True if a dispatch was put into the slot since [`DispatchSlot::begin`].
     is_filled: bool,
 }
 
-/// Memory for futures of one type.
-trait Reused: Any + Send {
+/// A [`ReusableFuture`] whose type is erased.
+trait ErasedFuture: Any + Send {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Dispatched>;
 }
 
-/// The future that was put into the slot last.
-struct Reusable<F>(Pin<Box<Option<F>>>);
+/// A future, in memory that later futures of the same type reuse.
+struct ReusableFuture<F>(Pin<Box<Option<F>>>);
 
-impl<F: Future<Output = Dispatched> + Send + 'static> Reused for Reusable<F> {
+impl<F: Future<Output = Dispatched> + Send + 'static> ErasedFuture for ReusableFuture<F> {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Dispatched> {
         match self.0.as_mut().as_pin_mut() {
             Some(future) => future.poll(context),
@@ -46,13 +46,13 @@ impl DispatchSlot {
     where
         F: Future<Output = Result<Response, SystemException>> + Send + 'static,
     {
-        let reused = self
-            .reused
+        let last = self
+            .future
             .as_mut()
             .map(|future| &mut **future as &mut dyn Any);
-        match reused.and_then(|future| future.downcast_mut::<Reusable<F>>()) {
+        match last.and_then(|future| future.downcast_mut::<ReusableFuture<F>>()) {
             Some(future) => future.0.set(Some(dispatch)),
-            None => self.reused = Some(Box::new(Reusable(Box::pin(Some(dispatch))))),
+            None => self.future = Some(Box::new(ReusableFuture(Box::pin(Some(dispatch))))),
         }
         self.is_filled = true;
     }
@@ -66,9 +66,9 @@ impl DispatchSlot {
     /// Polls the dispatch in the slot. If there is none, the request fails.
     #[inline]
     pub(crate) fn poll_dispatch(&mut self, context: &mut Context<'_>) -> Poll<Dispatched> {
-        match &mut self.reused {
-            Some(reused) if self.is_filled => reused.poll(context),
-            _ => Poll::Ready(Err(unanswered())),
+        match &mut self.future {
+            Some(future) if self.is_filled => future.poll(context),
+            _ => Poll::Ready(Err(no_future())),
         }
     }
 
@@ -135,7 +135,7 @@ pub(crate) fn panicked(panic: &(dyn Any + Send)) -> SystemException {
 }
 
 #[cold]
-fn unanswered() -> SystemException {
+fn no_future() -> SystemException {
     let reason = "the dispatcher put no future into its slot";
     SystemException::UnknownException(reason.to_owned())
 }

@@ -10,8 +10,8 @@ use std::time::Instant;
 
 use floe_wire::message::{IncomingRequest, Outcome, SystemException, reply};
 
+use super::lent_requests::LentRequests;
 use super::request::RequestParts;
-use super::requests::Following;
 use super::slot::panic_reason;
 use super::{Current, DispatchSlot, Request, Response, panicked};
 use crate::event::{Event, Events, EventsBuilder};
@@ -24,11 +24,15 @@ const COLLECTED_MAX: usize = 64 * 1024;
 #[must_use = "the requests are not answered"]
 pub struct TakenEvents {
     parts: Box<RequestParts>,
-    rest: Following,
+    rest: LentRequests,
 }
 
 impl TakenEvents {
-    pub(super) fn new(front: Request, rest: Following, take: impl FnMut(Events, Instant)) -> Self {
+    pub(super) fn new(
+        front: Request,
+        rest: LentRequests,
+        take: impl FnMut(Events, Instant),
+    ) -> Self {
         let now = Instant::now();
         let mut taken = Self {
             parts: front.into_parts(),

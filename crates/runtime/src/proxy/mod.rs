@@ -5,7 +5,7 @@
 //!   compressed
 //! - `route.rs`: selects the connection of an invocation; `locator.rs`: asks a locator where an object is
 //! - `router.rs`: requests that go through a router
-//! - `header_cache.rs`: the encoded heads of requests; `operation_info.rs`: a contract's facts about an operation
+//! - `head_cache.rs`: the encoded heads of requests; `operation_info.rs`: a contract's facts about an operation
 //! - `interface_by_value.rs`: what Ice 3.7 sends for an interface by value
 //! - `collected.rs`: requests that a batch proxy has collected
 //!
@@ -13,7 +13,7 @@
 
 mod collected;
 mod compression;
-mod header_cache;
+mod head_cache;
 mod interface_by_value;
 mod locator;
 mod operation_info;
@@ -41,7 +41,7 @@ pub use typed::TypedProxy;
 use crate::communicator::Communicator;
 use crate::connection::{Connection, ConnectionCore};
 use crate::error::InvokeError;
-use header_cache::RequestHeadCache;
+use head_cache::HeadCache;
 use options::ProxyOptions;
 use route::CachedConnection;
 
@@ -60,7 +60,7 @@ pub(crate) struct ProxyCore {
     /// The target of each request, encoded on first use.
     pub(crate) target: OnceLock<RequestTarget>,
     /// The encoded heads of requests, one for each operation.
-    pub(crate) header_cache: RequestHeadCache,
+    pub(crate) head_cache: HeadCache,
     pub(crate) communicator: Option<Communicator>,
     pub(crate) options: ProxyOptions,
     /// The longest batch that the proxy sends, in bytes.
@@ -91,7 +91,7 @@ impl Proxy {
         let inner = ProxyCore {
             reference,
             target: OnceLock::new(),
-            header_cache: RequestHeadCache::default(),
+            head_cache: HeadCache::default(),
             communicator,
             options,
             batch_size_max,

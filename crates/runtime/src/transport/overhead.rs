@@ -39,13 +39,13 @@ impl Overhead {
         if !self.is_long() {
             return Poll::Ready(());
         }
-        self.end_turn();
+        self.reset();
         give_way(context);
         Poll::Pending
     }
 
     /// Begins to count anew, because other tasks run now.
-    pub(super) fn end_turn(&mut self) {
+    pub(super) fn reset(&mut self) {
         self.len = 0;
     }
 }

@@ -280,7 +280,7 @@ impl AsyncRead for WsReader {
             let mut read = ReadBuf::new(&mut buffer);
             let polled = Pin::new(&mut this.inner).poll_read(context, &mut read);
             if polled.is_pending() {
-                this.overhead.end_turn();
+                this.overhead.reset();
             }
             ready!(polled)?;
             match read.filled() {

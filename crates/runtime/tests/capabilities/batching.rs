@@ -63,7 +63,7 @@ async fn what_a_flush_did_not_get_away_leaves_with_the_next() {
     let mut stream = accept(&listener).await;
     soon(batch.flush_batch()).await.unwrap();
     assert_eq!(read_batch(&mut stream).await, 3);
-    // Nothing is there any more.
+    // The batch is empty now.
     soon(batch.flush_batch()).await.unwrap();
     soon(collect(&batch)).await.unwrap();
     soon(batch.flush_batch()).await.unwrap();
@@ -81,7 +81,7 @@ async fn a_flush_of_all_finds_what_another_gave_up() {
     assert_eq!(read_batch(&mut stream).await, 1);
 }
 
-/// Until it has left nothing more is collected, so that those who give up in vain need no memory.
+/// Until it has left, no more requests are collected, so that callers that give up need no memory.
 #[tokio::test]
 async fn a_full_batch_that_was_given_up_leaves_before_anything_else_is_collected() {
     const NOTE: OperationInfo = OperationInfo {

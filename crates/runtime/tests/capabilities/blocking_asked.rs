@@ -1,5 +1,5 @@
-//! Typed calls of threads that wait for nothing else, which send their requests and read their replies themselves:
-//! what they do where a reply comes in another way than alone and at once.
+//! Typed calls of threads that wait for nothing else. Such a thread sends its request and reads its reply itself. These
+//! tests cover replies that do not come alone or immediately.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

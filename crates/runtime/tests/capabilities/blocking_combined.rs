@@ -107,7 +107,7 @@ fn interceptors_wrap_calls_without_async_on_both_sides() {
         let client = Communicator::with_settings(settings);
         let proxy = server.proxy_of(&client);
         let sent = encapsulation(b"wrapped");
-        // What was dispatched before is wrapped from the next call on.
+        // Calls are wrapped even if their dispatcher was called before.
         assert_eq!(returned(&proxy, "echo", &sent).unwrap(), sent);
         server.adapter.intercept(Noted("b", notes.clone()));
         assert_eq!(returned(&proxy, "echo", &sent).unwrap(), sent);
@@ -182,7 +182,7 @@ fn calls_within_a_communicator_without_async_skip_the_wire() {
         let proxy = server.proxy_of(&server.communicator);
         let peer = returned(&proxy, "peer", &NOTHING).unwrap();
         assert!(peer.ends_with(b"collocated"), "{peer:?}");
-        // What waits becomes a task, for which the thread waits.
+        // A dispatch that waits becomes a task, and the thread waits for the task.
         assert_eq!(returned(&proxy, "slow", &NOTHING).unwrap(), NOTHING);
         let hasty = proxy.ice_timeout(Some(Duration::from_millis(5)));
         let slow = hasty.invoke("slow", OperationMode::Normal, &NOTHING).wait();

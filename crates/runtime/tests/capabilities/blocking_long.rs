@@ -1,5 +1,5 @@
-//! Messages of the blocking API that no socket takes at once: what the calling thread cannot write,
-//! a task does.
+//! Long messages of the blocking API. No socket takes such a message as a whole: the calling thread writes a part, and
+//! a task writes the rest.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

@@ -14,7 +14,7 @@ use crate::raw::{header, send_and_wait};
 /// Bytes and compression bytes that a server and its clients said to each other.
 #[derive(Default)]
 pub(crate) struct Heard {
-    /// Of the messages to the server, heartbeats aside; and of those from it.
+    /// For each message to the server, without heartbeats; then for those from the server.
     requests: std::sync::Mutex<Vec<(u8, usize)>>,
     replies: std::sync::Mutex<Vec<(u8, usize)>>,
     connection_count: AtomicUsize,
@@ -221,7 +221,7 @@ async fn the_level_is_that_of_the_settings() {
     let mut settings = Settings::default();
     (settings.compress_override, settings.compression_level) = (Some(true), 9);
     let world = World::start(settings).await;
-    // The same 90 kB twice, which level 1 does not look at together with its copy.
+    // Random bytes that repeat after 90 kB. Level 1 does not see so far.
     let random = (0..90_000_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8);
     let half: Vec<u8> = random.collect();
     check_echo(&world.proxy, &encapsulation(&half.repeat(4))).await;

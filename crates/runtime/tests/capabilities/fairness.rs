@@ -76,8 +76,8 @@ async fn replies(stream: &mut TcpStream, count: usize) {
     soon(stream.read_exact(&mut replies)).await.unwrap();
 }
 
-/// All run in one thread: whoever is woken by what a connection has read runs after that connection
-/// has gone as far as it gets.
+/// All tasks run in one thread. A task that is woken by something that a connection has read runs after that connection
+/// has gone as far as it can.
 #[tokio::test]
 async fn a_connection_with_many_requests_lets_another_one_in_between() {
     let mut settings = Settings::default();

@@ -24,7 +24,7 @@ async fn a_held_adapter_dispatches_nothing_until_it_is_activated() {
     let sent = encapsulation(b"here");
     returned(&proxy, "echo", &sent).await.expect("answered");
 
-    // What has begun ends, and its reply leaves.
+    // A dispatch that has begun ends, and its reply leaves.
     let slow = tokio::spawn({
         let (proxy, sent) = (proxy.clone(), sent.clone());
         async move { returned(&proxy, "slow", &sent).await }

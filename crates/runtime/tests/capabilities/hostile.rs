@@ -101,7 +101,7 @@ async fn a_peer_that_never_reads_its_replies_is_not_read_from() {
         is_stopped,
         "the server took {sent} bytes, and nobody read its replies"
     );
-    // What was taken is 4 MiB of output and the buffers of two sockets.
+    // The server took 4 MiB of output and the buffers of two sockets.
     assert!(sent < 64 << 20, "the server took {sent} bytes");
     soon(server.proxy("echo").ice_ping()).await.unwrap();
 }

@@ -27,7 +27,7 @@ async fn the_context_of_a_proxy_wins_over_that_of_the_communicator() {
     assert_eq!(asked(&proxy).await, encapsulation(b"\x03all"));
     let own = proxy.ice_context(answer("own"));
     assert_eq!(asked(&own).await, encapsulation(b"\x03own"));
-    // What only the communicator has goes along.
+    // Entries that only the communicator has are sent, too.
     let other = proxy.ice_context([("other".to_owned(), String::new())].into());
     assert_eq!(asked(&other).await, encapsulation(b"\x03all"));
 
@@ -125,7 +125,7 @@ async fn an_idempotent_operation_is_retried_as_often_and_as_late_as_the_settings
         "{result:?}"
     );
     assert_eq!(*count.borrow(), 4);
-    // What may have been executed is not repeated.
+    // A request that may have been executed is not repeated.
     let before = *count.borrow();
     let normal = proxy.invoke("op", OperationMode::Normal, &NOTHING);
     soon(normal).await.unwrap_err();

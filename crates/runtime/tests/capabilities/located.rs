@@ -194,7 +194,7 @@ async fn an_object_that_has_moved_to_another_adapter_is_found_at_once() {
     world.register_adapter("After", &second);
     world.register_object("echo", Some(world.proxy("echo @ After")));
     soon(first.communicator.shutdown()).await;
-    // What was remembered of the adapter is forgotten, and of the object it is not.
+    // The cached adapter is forgotten, and the cached object is not.
     world.registry.adapters.lock().unwrap().remove("Before");
     echo(&world.proxy("echo @ Before")).await.unwrap_err();
     echo(&world.proxy("echo")).await.unwrap();

@@ -34,7 +34,7 @@ mod nothing;
 mod oneway;
 mod raw;
 mod registering;
-mod repeating;
+mod request_batches;
 mod retrying;
 mod routing;
 mod shared;

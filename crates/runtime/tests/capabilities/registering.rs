@@ -167,7 +167,7 @@ async fn an_adapter_with_an_id_is_found_wherever_it_is_until_it_ends() {
     let (adapter, own) = world.serve(&server, "Here", "").await;
     assert_eq!(own.to_string(), "echo -t -e 1.1 @ Here");
     assert!(adapter.is_named("Here") && !adapter.is_named(""));
-    // Objects of this program are found without asking anybody.
+    // Objects of this program are found without a call to the locator.
     echo(&own).await.unwrap();
     let proxy = client.proxy::<Proxy>(&own.to_string()).unwrap();
     let error = echo(&proxy).await.unwrap_err();

@@ -382,7 +382,7 @@ fn one_that_closes_its_connection_is_answered_before_that() {
         assert_eq!((id_of(&reply), reply[18]), (2, 0));
         let last = message(stream);
         assert_eq!((last[8], last.len()), (CLOSE_CONNECTION, 14));
-        // Nothing is dispatched any more.
+        // No further request is dispatched.
         let _ = stream.write_all(&request(3, "odd", "echo", b""));
         stream.shutdown(std::net::Shutdown::Write).unwrap();
         let mut rest = Vec::new();

@@ -41,7 +41,7 @@ impl Decompressor {
         }
     }
 
-    /// The same, which takes no [`Compression::ZstdStream`]: a stream holds over 1 MiB for as long as its connection is open.
+    /// Refuses [`Compression::ZstdStream`]: a stream holds over 1 MiB for as long as its connection is open.
     pub fn without_stream(self) -> Self {
         Self {
             takes_stream: false,
@@ -155,7 +155,7 @@ pub(super) const PIECE: usize = 8 * 1024;
 const GROWTH: usize = 8;
 
 impl<'a> PlainBody<'a> {
-    /// One that goes on with `plain`, up to a length of `claimed`.
+    /// Continues with `plain`, up to a length of `claimed`.
     pub(super) fn new(plain: &'a mut Vec<u8>, claimed: usize) -> Self {
         Self { plain, claimed }
     }

@@ -34,7 +34,7 @@ pub use write_batch::WriteBatch;
 use crate::compression::CompressionError;
 use crate::encoding::DecodeError;
 use crate::message::{
-    CLOSE_CONNECTION, HeaderCache, IncomingReply, IncomingRequest, Message, MessageType,
+    CLOSE_CONNECTION, HeadCache, IncomingReply, IncomingRequest, Message, MessageType,
     ProtocolError, RequestBatch, RequestId, VALIDATE_CONNECTION,
 };
 
@@ -246,7 +246,7 @@ impl<T> StateMachine<T> {
         &mut self,
         input: Input<'_>,
         size_max: usize,
-        cache: &mut HeaderCache,
+        cache: &mut HeadCache,
         replies: &mut Replies<T>,
         output: &mut Vec<u8>,
     ) -> Result<Option<ConnectionEvent<T>>, ProtocolError> {

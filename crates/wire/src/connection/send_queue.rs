@@ -35,7 +35,7 @@ pub struct SendQueue {
     /// Bytes without a writer yet; allocated when something is appended.
     pending: Option<Box<Buffer>>,
     /// An empty buffer, kept for its allocation.
-    spare: Option<Box<Buffer>>,
+    free_buffer: Option<Box<Buffer>>,
     is_writing: bool,
     /// True if the connection is closed. No buffer is kept then.
     is_closed: bool,
@@ -74,18 +74,18 @@ pub enum Flush {
     Write(WriteBatch),
     /// Nothing. Another writer takes the messages along.
     Busy,
-    /// Arrange that [`SendQueue::take_collected`] is called soon.
+    /// Arrange that [`SendQueue::take_scheduled`] is called soon.
     Schedule,
     /// Nothing. That is already arranged.
     Scheduled,
 }
 
 impl SendQueue {
-    /// A spare buffer up to this length is always kept.
-    const SPARE_MAX: usize = 64 * 1024;
-    /// A longer spare buffer, up to this length, is kept while batches make good use of it. New memory would cost more
+    /// A free buffer up to this length is always kept.
+    const FREE_LEN_MAX: usize = 64 * 1024;
+    /// A longer free buffer, up to this length, is kept while batches make good use of it. New memory would cost more
     /// than filling it, because the system provides each page of it through a page fault.
-    const SPARE_MAX_USED: usize = 16 * 1024 * 1024;
+    const FREE_LEN_MAX_USED: usize = 16 * 1024 * 1024;
 
     /// Creates an empty queue. `has_blocking_senders` is true if its senders are threads that block until their reply
     /// comes, so that a request should not wait for others.
@@ -149,9 +149,9 @@ impl SendQueue {
         self.is_writing
     }
 
-    /// Takes the messages that were collected. Messages appended later need no new [`Flush::Schedule`], until this
-    /// returns `None` or [`SendQueue::end_collecting`] is called.
-    pub fn take_collected(&mut self, now: Instant) -> Option<WriteBatch> {
+    /// Takes the messages for a scheduled flush. Messages appended later need no new [`Flush::Schedule`], until this returns
+    /// `None` or [`SendQueue::end_scheduled`] is called.
+    pub fn take_scheduled(&mut self, now: Instant) -> Option<WriteBatch> {
         let batch = self.take();
         self.is_flush_due = batch.is_some();
         if self.is_flush_due {
@@ -167,7 +167,7 @@ impl SendQueue {
     }
 
     /// Ends what [`Flush::Schedule`] began, and takes the messages that have come meanwhile.
-    pub fn end_collecting(&mut self) -> Option<WriteBatch> {
+    pub fn end_scheduled(&mut self) -> Option<WriteBatch> {
         self.is_flush_due = false;
         self.take()
     }
@@ -175,9 +175,9 @@ impl SendQueue {
     /// The buffer to append whole messages to.
     #[inline]
     pub fn pending(&mut self) -> &mut Buffer {
-        let spare = &mut self.spare;
+        let free_buffer = &mut self.free_buffer;
         self.pending
-            .get_or_insert_with(|| spare.take().unwrap_or_default())
+            .get_or_insert_with(|| free_buffer.take().unwrap_or_default())
     }
 
     /// Appends whole messages. `write` encodes them; its second argument is the position at which they start. If it
@@ -269,7 +269,9 @@ impl SendQueue {
     /// only the end of a batch decides whether to drop that one.
     #[inline]
     pub fn begin_single_reply(&mut self, len: usize) -> bool {
-        let mut kept = [&mut self.pending, &mut self.spare].into_iter().flatten();
+        let mut kept = [&mut self.pending, &mut self.free_buffer]
+            .into_iter()
+            .flatten();
         if self.is_writing || kept.any(|buffer| !buffer.is_empty() || Self::is_long(buffer)) {
             return false;
         }
@@ -315,12 +317,12 @@ impl SendQueue {
     fn keep(&mut self, mut buffer: Box<Buffer>) {
         let bytes = buffer.bytes_mut();
         let capacity = bytes.capacity();
-        let is_well_used = capacity <= Self::SPARE_MAX_USED && bytes.len() >= capacity / 4;
-        if self.is_closed || capacity > Self::SPARE_MAX && !is_well_used {
+        let is_well_used = capacity <= Self::FREE_LEN_MAX_USED && bytes.len() >= capacity / 4;
+        if self.is_closed || capacity > Self::FREE_LEN_MAX && !is_well_used {
             return;
         }
         buffer.clear();
-        self.spare = match self.pending_len() {
+        self.free_buffer = match self.pending_len() {
             0 => self.pending.replace(buffer),
             _ => Some(buffer),
         };
@@ -331,21 +333,21 @@ impl SendQueue {
         self.pending_replies = 0;
         self.batch_replies = 0;
         self.is_closed = true;
-        self.spare = None;
+        self.free_buffer = None;
         let pending = self.pending.take();
         pending.map_or(0, |pending| pending.len())
     }
 
-    /// Drops spare buffers, because nothing was written for a while.
-    pub fn drop_spares(&mut self) {
+    /// Drops the free buffers, because nothing was written for a while.
+    pub fn drop_free_buffers(&mut self) {
         self.pending.take_if(|pending| pending.is_empty());
-        self.spare = None;
+        self.free_buffer = None;
     }
 
     /// Returns true if a buffer is so long that it is kept only while batches need it.
     #[inline]
     pub fn is_long(buffer: &mut Buffer) -> bool {
-        buffer.bytes_mut().capacity() > Self::SPARE_MAX
+        buffer.bytes_mut().capacity() > Self::FREE_LEN_MAX
     }
 
     #[inline]

@@ -5,7 +5,7 @@ use bytes::BytesMut;
 use super::{ConnectionEvent, Input, NotAppended, Replies, RequestIds, Role, StateMachine};
 use crate::encoding::EncodingVersion;
 use crate::message::{
-    BatchWriter, CLOSE_CONNECTION, Context, HeaderCache, IncomingReply, MESSAGE_SIZE_MAX_DEFAULT,
+    BatchWriter, CLOSE_CONNECTION, Context, HeadCache, IncomingReply, MESSAGE_SIZE_MAX_DEFAULT,
     Message, MessageType, OperationMode, Outcome, ProtocolError, RequestHead, RequestId,
     RequestTarget, VALIDATE_CONNECTION, reply,
 };
@@ -29,7 +29,7 @@ fn handle<T: Clone + std::fmt::Debug>(
     let mut other = connection.clone();
     let (mut input, mut replies) = (BytesMut::from(bytes), Vec::new());
     let mut handle = |connection: &mut StateMachine<T>, input: Input<'_>, output: &mut Vec<u8>| {
-        let cache = &mut HeaderCache::default();
+        let cache = &mut HeadCache::default();
         let size_max = MESSAGE_SIZE_MAX_DEFAULT;
         let event = connection.handle_input(input, size_max, cache, &mut replies, output);
         event.map(|event| (event, std::mem::take(&mut replies)))
@@ -143,7 +143,7 @@ fn input_gives_all_replies_up_to_the_first_event() {
     let (first, second) = (start(&mut client, "first"), start(&mut client, "second"));
     let mut handle = |input: &mut BytesMut| {
         let mut replies = Vec::new();
-        let cache = &mut HeaderCache::default();
+        let cache = &mut HeadCache::default();
         let output = &mut Vec::new();
         let bytes = Input::Bytes(&mut *input);
         let event =

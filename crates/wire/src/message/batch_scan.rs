@@ -3,7 +3,7 @@
 use super::fields::Fields;
 use super::header::TYPE_POSITION;
 use super::request::COMPRESSION_POSITION;
-use super::{Compression, HEADER_LEN, Header, HeaderCache, MessageType, RequestId};
+use super::{Compression, HEADER_LEN, HeadCache, Header, MessageType, RequestId};
 use crate::encoding::{DecodeError, DecodeErrorKind, Decoder, EncodingVersion};
 
 /// The minimum length of a request in a BatchRequest message.
@@ -50,7 +50,7 @@ impl BatchScan {
     pub(super) fn of_messages(
         input: &[u8],
         size_max: usize,
-        cache: &mut HeaderCache,
+        cache: &mut HeadCache,
     ) -> Option<Self> {
         // Replies seldom come together with requests, so this single check usually decides.
         if input.get(TYPE_POSITION) != Some(&(MessageType::Request as u8)) {
@@ -109,12 +109,7 @@ impl BatchScan {
 
     /// Checks one more message. Returns `None` if it does not belong to the batch.
     #[inline]
-    fn add_message(
-        &mut self,
-        input: &[u8],
-        size_max: usize,
-        cache: &mut HeaderCache,
-    ) -> Option<()> {
+    fn add_message(&mut self, input: &[u8], size_max: usize, cache: &mut HeadCache) -> Option<()> {
         let start = self.end;
         let plain = PlainRequest::at(input.get(start..)?, size_max)?;
         let (end, body) = (start + plain.size, start + FRAMING_LEN);

@@ -11,8 +11,8 @@ mod error;
 mod event_batches;
 mod fields;
 mod head;
+mod head_cache;
 mod header;
-mod header_cache;
 mod incoming;
 mod mode;
 pub mod reply;
@@ -28,11 +28,11 @@ pub use compression::{Compression, CompressionError};
 pub use error::ProtocolError;
 pub use event_batches::EventBatches;
 pub use head::{Context, PreparedHead, RequestHead, RequestTarget};
+pub use head_cache::HeadCache;
 pub use header::{
     CLOSE_CONNECTION, HEADER_LEN, Header, MESSAGE_SIZE_MAX_DEFAULT, MessageType,
     VALIDATE_CONNECTION,
 };
-pub use header_cache::HeaderCache;
 pub use incoming::Message;
 pub use mode::OperationMode;
 pub use reply::{IncomingReply, Outcome};

@@ -12,7 +12,7 @@ use bytes::{Bytes, BytesMut};
 
 use super::batch_scan::{BatchScan, FRAMING_LEN, framing, parse_fields};
 use super::fields::Fields;
-use super::{HeaderCache, IncomingRequest, Message};
+use super::{HeadCache, IncomingRequest, Message};
 use crate::encoding::DecodeError;
 
 /// One or more requests that arrived together: in consecutive Request messages, or in one BatchRequest message. All
@@ -45,7 +45,7 @@ impl RequestBatch {
     ///
     /// `cache` saves the parsing of requests like those that were read before.
     #[inline]
-    pub fn split(input: &mut BytesMut, size_max: usize, cache: &mut HeaderCache) -> Option<Self> {
+    pub fn split(input: &mut BytesMut, size_max: usize, cache: &mut HeadCache) -> Option<Self> {
         let scan = BatchScan::of_messages(input, size_max, cache)?;
         let bytes = input.split_to(scan.end()).freeze();
         Some(Self::new(bytes, FRAMING_LEN, scan))
@@ -108,7 +108,7 @@ impl RequestBatch {
         let (Some(last), (bytes, fields)) = (&self.last, request.parts_mut()) else {
             return false;
         };
-        // The same start could be that of a request in other bytes.
+        // A request in other bytes could have the same start.
         let is_shared = bytes.as_ptr() == self.bytes.as_ptr() && bytes.len() == self.bytes.len();
         if is_shared && is_alike && before == Some(fields.start()) {
             fields.differ_as(last);
@@ -216,7 +216,7 @@ impl RequestBatch {
     /// Returns true if these are the fields of the request that was taken last, and another one follows.
     #[inline]
     fn is_last(&self, bytes: &Bytes, fields: &Fields) -> bool {
-        // The same start could be that of a request in other bytes.
+        // A request in other bytes could have the same start.
         let is_shared = bytes.as_ptr() == self.bytes.as_ptr() && bytes.len() == self.bytes.len();
         is_shared && self.remaining > 0 && self.taken_start == Some(fields.start())
     }

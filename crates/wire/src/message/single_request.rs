@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::batch_scan::{FRAMING_LEN, PlainRequest};
 use super::fields::Fields;
-use super::{HeaderCache, IncomingRequest, RequestId};
+use super::{HeadCache, IncomingRequest, RequestId};
 
 /// The positions of the fields of a request that is the whole input. They are checked, and nothing is taken yet.
 #[derive(Debug, Clone, Copy)]
@@ -19,7 +19,7 @@ impl SingleRequest {
     /// `cache` saves the parsing of requests like those that were read before, and holds the head of this one until it
     /// is used again.
     #[inline]
-    pub fn peek(input: &[u8], size_max: usize, cache: &mut HeaderCache) -> Option<Self> {
+    pub fn peek(input: &[u8], size_max: usize, cache: &mut HeadCache) -> Option<Self> {
         let plain = PlainRequest::at(input, size_max)?;
         if plain.size != input.len() {
             return None;
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn it_has_the_fields_of_a_request_taken_off_the_input() {
-        let mut known = HeaderCache::default();
+        let mut cache = HeadCache::default();
         let mut request = alone(&self::request(1, "before", b"q"));
         let long = [7; 300];
         for (id, operation, parameters) in [
@@ -99,7 +99,7 @@ mod tests {
             (4, "a", &long),
         ] {
             let message = self::request(id, operation, parameters);
-            let single = SingleRequest::peek(&message, SIZE_MAX, &mut known).expect("it is one");
+            let single = SingleRequest::peek(&message, SIZE_MAX, &mut cache).expect("it is one");
             let expected = alone(&message);
             assert_eq!(single.id(), expected.id());
             assert_eq!(single.parameters_len(), expected.parameters_len());
@@ -110,7 +110,7 @@ mod tests {
             assert_eq!(request.event(), expected.event());
             assert_eq!(request.target_bytes(), expected.target_bytes());
 
-            let head = known.request(&single).expect("it is short enough");
+            let head = cache.request(&single).expect("it is short enough");
             assert_eq!(head.id(), expected.id());
             assert_eq!(head.target(), expected.target());
             assert_eq!(head.encoding(), expected.encoding());
@@ -148,11 +148,11 @@ mod tests {
             request(1, "a", &[0; SIZE_MAX]),
             crate::message::VALIDATE_CONNECTION.to_vec(),
         ];
-        let mut used = HeaderCache::default();
+        let mut used = HeadCache::default();
         assert!(SingleRequest::peek(&good, SIZE_MAX, &mut used).is_some());
         for other in others {
-            for known in [&mut HeaderCache::default(), &mut used] {
-                let single = SingleRequest::peek(&other, SIZE_MAX, known);
+            for cache in [&mut HeadCache::default(), &mut used] {
+                let single = SingleRequest::peek(&other, SIZE_MAX, cache);
                 assert!(single.is_none(), "{other:?}");
             }
         }
@@ -162,14 +162,14 @@ mod tests {
     fn a_request_with_a_long_head_is_refused() {
         let long = "long".repeat(80);
         let message = request(1, &long, b"p");
-        assert!(SingleRequest::peek(&message, SIZE_MAX, &mut HeaderCache::default()).is_none());
+        assert!(SingleRequest::peek(&message, SIZE_MAX, &mut HeadCache::default()).is_none());
     }
 
     #[test]
     fn its_reply_may_be_compressed_as_the_header_says() {
         let mut message = request(1, "a", b"p");
         message[9] = 1;
-        let single = SingleRequest::peek(&message, SIZE_MAX, &mut HeaderCache::default());
+        let single = SingleRequest::peek(&message, SIZE_MAX, &mut HeadCache::default());
         let single = single.expect("it is plain itself");
         let mut request = alone(&message);
         single.move_into(&mut request, message.clone().into());

@@ -306,7 +306,7 @@ fn a_million_nested_instances_do_not_exhaust_the_stack() {
     bytes.extend(b"\x01\x22\x01\x00".repeat(1_000_000));
     let too_deep = DecodeErrorKind::GraphTooDeep(GRAPH_DEPTH_MAX);
     assert_eq!(kind::<Link<Node>>(&bytes, V1_1), too_deep);
-    // The same through indirection tables, whatever sizes they claim.
+    // Indirection tables must not allow it either, whatever sizes they claim.
     let mut bytes = b"\x01\x39\x09::V::Node\x06\x00\x00\x00\x00\x01\x01".to_vec();
     bytes.extend(b"\x01\x3a\x01\x06\x00\x00\x00\x00\x01\x01".repeat(100_000));
     assert_eq!(kind::<Link<Node>>(&bytes, V1_1), too_deep);

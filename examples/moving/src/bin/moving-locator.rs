@@ -25,7 +25,7 @@ impl Book {
     }
 }
 
-/// What clients ask.
+/// Answers the questions of clients.
 impl Locator for Book {
     async fn find_adapter_by_id(
         &self,
@@ -54,7 +54,7 @@ impl Locator for Book {
     }
 }
 
-/// What adapters tell.
+/// Takes the reports of adapters.
 impl LocatorRegistry for Book {
     async fn set_adapter_direct_proxy(
         &self,

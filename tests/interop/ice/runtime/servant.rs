@@ -25,7 +25,7 @@ pub(crate) async fn serve(communicator: &Communicator, endpoints: &str) -> (Adap
     serve_with(communicator, endpoints, settings).await
 }
 
-/// The same, with settings of the adapter.
+/// Serves all objects, with settings of the adapter; gives the proxy of "probe".
 pub(crate) async fn serve_with(
     communicator: &Communicator,
     endpoints: &str,

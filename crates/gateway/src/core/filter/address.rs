@@ -35,10 +35,10 @@ pub struct AddressRuleError {
 }
 
 impl AddressRule {
-    /// Whether the proxy matches the rule: it has endpoints, and each endpoint has a host and a port of the rule. An
-    /// endpoint without a host, such as one of an unknown transport, matches no rule.
+    /// Returns true if the proxy matches the rule: it has endpoints, and each endpoint has a host and a port of the
+    /// rule. An endpoint without a host, such as one of an unknown transport, matches no rule.
     fn matches(&self, reference: &Reference) -> bool {
-        // An offer of compression is no way to the object.
+        // An offer of compression does not lead to the object.
         let endpoints = reference.endpoints().iter();
         let mut endpoints = endpoints.filter(|it| !is_offer(it)).peekable();
         endpoints.peek().is_some() && endpoints.all(|endpoint| self.has(endpoint))
@@ -94,7 +94,7 @@ impl FromStr for AddressRule {
     }
 }
 
-/// What stands for the host in a rule.
+/// The part of a rule that stands for the host.
 enum RuleHost<'a> {
     Empty,
     Pattern(&'a str),
@@ -150,7 +150,7 @@ pub(crate) struct AddressFilter {
 }
 
 impl AddressFilter {
-    /// Whether the client may register this proxy, whose text has `len` bytes.
+    /// Returns true if the client may register this proxy, whose text has `len` bytes.
     pub(crate) fn allows(&self, reference: &Reference, len: usize) -> bool {
         if self.proxy_len_max.is_some_and(|max| len > max) || !is_plausible(reference) {
             return false;
@@ -165,7 +165,8 @@ const HOST_LEN_MAX: usize = 255;
 /// The largest number of endpoints of a proxy.
 const ENDPOINTS_MAX: usize = 256;
 
-/// Whether an object can have this proxy. Rules are not tried on hosts of a megabyte, nor on thousands of endpoints.
+/// Returns true if an object can have this proxy. Rules are not tried on hosts of a megabyte, nor on thousands of
+/// endpoints.
 fn is_plausible(reference: &Reference) -> bool {
     let endpoints = reference.endpoints();
     let is_short = |endpoint: &Endpoint| endpoint.host().is_none_or(|it| it.len() <= HOST_LEN_MAX);
@@ -316,7 +317,7 @@ mod tests {
         }
     }
 
-    /// Whether a proxy is allowed, if that is known within a minute.
+    /// Returns true if a proxy is allowed, and `None` if that is not known within a minute.
     fn allows_in_time(rule: &'static str, proxy: String) -> Option<bool> {
         let (done, decided) = std::sync::mpsc::channel();
         std::thread::spawn(move || done.send(allows(&[rule], &[], &proxy)));

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use floe::reference::Target;
 use floe::{Identity, Reference};
 
-/// Whether a user may reach the category that has the user's name.
+/// Decides if a user may reach the category that has the user's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum UserCategory {
     /// The user may not.
@@ -72,8 +72,8 @@ pub(crate) struct RequestFilter {
 }
 
 impl RequestFilter {
-    /// Whether a request to this object passes. `route` is the object's entry in the routing table. The set of adapter ids
-    /// counts only for proxies that have one. If all sets that count are empty, every request passes.
+    /// Returns true if a request to this object passes. `route` is the object's entry in the routing table. The set of
+    /// adapter ids counts only for proxies that have one. If all sets that count are empty, every request passes.
     ///
     /// Source: observed, glacier2router 3.7.8.
     pub(crate) fn allows(&self, identity: &Identity, route: Option<&Reference>) -> bool {

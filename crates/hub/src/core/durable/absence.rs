@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// The attempts to reach a durable subscriber since it was there last. Each wait is twice the one before.
+/// The attempts to reach a durable subscriber since it was last present. Each wait is twice the one before.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Absence {
     attempts: u32,
@@ -13,7 +13,7 @@ impl Absence {
     /// The longest wait between two attempts.
     pub(crate) const WAIT_MAX: Duration = Duration::from_secs(5);
 
-    /// Whether the last attempt failed.
+    /// Returns true if the last attempt failed.
     pub(crate) fn is_absent(&self) -> bool {
         self.attempts > 0
     }
@@ -30,7 +30,7 @@ impl Absence {
         Self::WAIT_MAX.min(Self::WAIT_MIN * (1 << doublings))
     }
 
-    /// The subscriber is there. Returns whether it was absent.
+    /// Notes that the subscriber is present. Returns true if it was absent.
     pub(crate) fn handle_success(&mut self) -> bool {
         std::mem::take(&mut self.attempts) > 0
     }

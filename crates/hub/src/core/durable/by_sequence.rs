@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 /// Values by their sequence numbers, in order.
 ///
-/// Neighbours with equal values are one entry, a run. The thousands of events that a subscriber gets together are a few runs: it costs
-/// as much to remember them as to remember one.
+/// Neighbours with equal values are one entry, a run. The thousands of events that a subscriber gets together are a few
+/// runs, so remembering them costs as much as remembering one.
 #[derive(Debug)]
 pub(super) struct BySequence<V> {
     /// In the order of their numbers.
@@ -64,7 +64,7 @@ impl<V: Copy + Eq> BySequence<V> {
         Some(removed.value)
     }
 
-    /// Removes all before this sequence number. Returns how many.
+    /// Removes all values before this sequence number. Returns their number.
     pub(super) fn remove_before(&mut self, sequence: u64) -> usize {
         let len_before = self.len;
         while let Some(run) = self.runs.front_mut().filter(|run| run.first < sequence) {
@@ -107,7 +107,7 @@ impl<V: Copy + Eq> BySequence<V> {
         (run.first <= sequence).then_some(at)
     }
 
-    /// The place of the first run that ends at this sequence number or behind it.
+    /// The index of the first run that ends at this sequence number or behind it.
     fn place(&self, sequence: u64) -> usize {
         match (self.runs.front(), self.runs.back()) {
             // New ones come at the end, and nearly all leave at the front.

@@ -17,14 +17,14 @@ pub(crate) struct Deduplication {
     publishers_max: usize,
 }
 
-/// What is known of an event.
+/// The verdict about an event of a publisher.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Novelty {
     /// It has not come before.
     New,
     /// It has come before.
     Duplicate,
-    /// So many later events have come that nothing is known of it.
+    /// Too many later events have come, so that it is no longer known.
     TooOld,
 }
 
@@ -42,7 +42,7 @@ struct RecentNumbers {
 }
 
 impl Deduplication {
-    /// Knows no events, and at most this many publishers.
+    /// Creates an empty memory for at most this many publishers.
     pub(crate) fn new(publishers_max: usize) -> Self {
         Self {
             publishers: HashMap::new(),
@@ -52,7 +52,7 @@ impl Deduplication {
         }
     }
 
-    /// What is known of an event of this publisher.
+    /// Judges an event of this publisher by its number.
     pub(crate) fn judge(&self, publisher: &str, number: u64) -> Novelty {
         match self.publishers.get(publisher) {
             Some(window) => window.judge(number),
@@ -87,7 +87,7 @@ impl Deduplication {
         self.publishers.insert(publisher.into(), window);
     }
 
-    /// Notes that an event is not in the log after all, so that it is new when it comes again.
+    /// Notes that an event did not get into the log, so that it is new when it comes again.
     pub(crate) fn forget(&mut self, publisher: &str, number: u64) {
         if let Some(window) = self.publishers.get_mut(publisher)
             && window.judge(number) == Novelty::Duplicate

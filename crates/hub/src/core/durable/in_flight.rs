@@ -1,4 +1,4 @@
-//! The unanswered events of a subscriber that reads the log of its topic, and how their deliveries ended.
+//! The events in flight to a subscriber that reads the log of its topic, and how their deliveries ended.
 //!
 //! The log has the events, so the window keeps only their sequences. An event that does not arrive is delivered again.
 
@@ -52,7 +52,7 @@ pub(crate) enum AttemptFailure {
 pub(crate) struct Ended {
     pub(crate) acknowledged: Vec<u64>,
     pub(crate) undelivered: Vec<u64>,
-    /// Whether some were refused, which the delivery task settles.
+    /// True if some were refused, which the delivery task settles.
     pub(crate) has_refused: bool,
 }
 
@@ -70,7 +70,7 @@ impl<H> DurableInFlight<H> {
         room.map_or(0, |room| room.events)
     }
 
-    /// Whether no event is unanswered.
+    /// Returns true if no event is in flight.
     pub(crate) fn is_empty(&self) -> bool {
         self.events.load().count == 0
     }
@@ -80,7 +80,7 @@ impl<H> DurableInFlight<H> {
         self.events.next()
     }
 
-    /// The handle of the oldest unanswered event. All others left over the same connection.
+    /// The handle of the oldest event in flight. All others left over the same connection.
     pub(crate) fn oldest(&self) -> Option<&H> {
         self.events.oldest()
     }
@@ -215,8 +215,8 @@ impl<H> DurableInFlight<H> {
             (sequence, Err(AttemptFailure::Refused(_))) => Some(sequence),
             _ => None,
         });
-        let unanswered = self.events.unanswered().map(|event| event.sequence);
-        let again = unanswered.chain(refused).collect();
+        let in_flight = self.events.in_send_order().map(|event| event.sequence);
+        let again = in_flight.chain(refused).collect();
         (again, self.events.abandon(0))
     }
 }
@@ -233,8 +233,8 @@ fn attempt_of(answer: Result<Option<Outcome>, InvokeError>) -> Attempt {
     }
 }
 
-/// Whether the subscriber itself failed to take the event, so that the attempt counts. If it is not there, or the
-/// connection broke, that is not the fault of the event.
+/// Returns true if the subscriber itself failed to take the event, so that the attempt counts. If the subscriber is not
+/// there, or the connection broke, that is not the fault of the event.
 fn is_of_subscriber(error: &InvokeError) -> bool {
     match error {
         InvokeError::System(

@@ -1,9 +1,9 @@
-//! What durable topics and subscriptions decide.
+//! The decisions for durable topics and subscriptions.
 //!
 //! - `position.rs`: which events a durable subscription has acknowledged, and which it gets next
 //! - `saved_position.rs`: what is stored of a position
 //! - `by_sequence.rs`: the map of the events that a position remembers
-//! - `in_flight.rs`: the unanswered events of a subscriber, and how their deliveries ended
+//! - `in_flight.rs`: the events in flight to a subscriber, and how their deliveries ended
 //! - `absence.rs`: how long to wait between attempts to reach an absent subscriber
 //! - `redelivery.rs`: when an event that was not acknowledged is delivered again, and how often
 //! - `reading.rs`: what a subscriber asks for that reads the log of its topic

@@ -27,10 +27,10 @@ pub(crate) struct SubscriptionPosition {
     next: u64,
     /// Events that were delivered at least once and are not acknowledged.
     pending: BySequence<Pending>,
-    /// Those of them that wait for another attempt. A subscriber that is well has up to thousands of pending events, and none that
-    /// waits: whoever looks for one must not look at all.
+    /// The pending events that wait for another attempt. A healthy subscriber may have thousands of pending events,
+    /// none of which waits, so a search for waiting events looks here only.
     waiting: BTreeSet<u64>,
-    /// No delivered event has an earlier deadline. Whoever looks for late ones looks at all only when this time has come.
+    /// No delivered event has an earlier deadline. A search for late events begins only when this time has come.
     late_at: Option<Instant>,
     pending_max: usize,
     redelivery: Redelivery,
@@ -77,7 +77,7 @@ pub(crate) enum NextEvent {
     },
 }
 
-/// What follows when an event was not acknowledged.
+/// The consequence for an event that was not acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NotAcknowledged {
     /// It is delivered again at this time.
@@ -95,7 +95,7 @@ pub(crate) enum NotAcknowledged {
 }
 
 impl Pending {
-    /// Whether it waits for another attempt, whose time has come.
+    /// Returns true if it waits for another attempt, whose time has come.
     fn is_due(&self, now: Instant) -> bool {
         matches!(self.state, PendingState::Waiting { until } if until <= now)
     }
@@ -146,7 +146,7 @@ impl SubscriptionPosition {
         }
     }
 
-    /// Puts other rules in force, for the deliveries from now on.
+    /// Puts other rules in force, for later deliveries.
     pub(crate) fn reconfigure(&mut self, redelivery: Redelivery, pending_max: usize) {
         self.redelivery = redelivery;
         self.pending_max = pending_max;
@@ -160,7 +160,7 @@ impl SubscriptionPosition {
         self.late_at = None;
     }
 
-    /// What is to be stored.
+    /// Returns the position in the form in which it is stored.
     pub(crate) fn saved(&self) -> SavedPosition {
         let mut saved = SavedPosition::at(self.next);
         for run in self.pending.runs() {
@@ -185,7 +185,7 @@ impl SubscriptionPosition {
         self.pending.len()
     }
 
-    /// Whether an event is one of these.
+    /// Returns true if an event is pending.
     pub(crate) fn is_pending(&self, sequence: u64) -> bool {
         self.pending.get(sequence).is_some()
     }
@@ -195,8 +195,8 @@ impl SubscriptionPosition {
         self.acknowledged
     }
 
-    /// What the subscription gets next, if anything: an event whose time has come again, or new events if there is room
-    /// for them.
+    /// Returns the next events of the subscription, if any: an event whose time has come again, or new events if there
+    /// is room for them.
     ///
     /// With room for one event, events keep their order: while one waits for another attempt, no other is delivered.
     pub(crate) fn poll_next(&self, now: Instant) -> Option<NextEvent> {
@@ -216,7 +216,7 @@ impl SubscriptionPosition {
         })
     }
 
-    /// An event is being delivered to a member. Returns which attempt this is, from 1.
+    /// Notes that an event is being delivered to a member. Returns the number of the attempt, from 1.
     ///
     /// A new event has a sequence number of at least [`SubscriptionPosition::next`]; the log has none between these two.
     pub(crate) fn handle_delivery(&mut self, sequence: u64, member: Member, now: Instant) -> u32 {
@@ -246,7 +246,8 @@ impl SubscriptionPosition {
                 self.waiting.remove(&sequence);
                 attempts
             }
-            // It was acknowledged before: only a caller that does not ask what is next delivers it.
+            // It was acknowledged before. This happens only if the caller delivers it without asking for the next
+            // event.
             None => 0,
         }
     }
@@ -293,7 +294,7 @@ impl SubscriptionPosition {
         }
     }
 
-    /// The partition of no pending event is known any more: keys are something else from now on.
+    /// Forgets the partitions of all pending events, because the key of an event is something else from now on.
     pub(crate) fn forget_partitions(&mut self) {
         self.pending
             .change_all(|pending| pending.partition = Partition::Unknown);
@@ -333,7 +334,7 @@ impl SubscriptionPosition {
         is_first
     }
 
-    /// An event, and all delivered events before it, were acknowledged. Returns how many.
+    /// Notes that an event, and all delivered events before it, were acknowledged. Returns their number.
     pub(crate) fn handle_acknowledged_to(&mut self, sequence: u64) -> u64 {
         // No event has the highest number of all.
         let count = self.forget_before(sequence.saturating_add(1));
@@ -390,8 +391,8 @@ impl SubscriptionPosition {
         self.waiting.insert(sequence);
     }
 
-    /// The events whose deadline is over, of those that this member or programs that pull have got. Each is to be refused. Other
-    /// members look after their own.
+    /// The events whose deadline is over, of those that this member or programs that pull have got. The caller refuses
+    /// each of them. Other members look after their own.
     pub(crate) fn late(&mut self, member: Member, now: Instant) -> Vec<u64> {
         if self.late_at.is_none_or(|at| at > now) {
             return Vec::new();
@@ -408,8 +409,8 @@ impl SubscriptionPosition {
         late
     }
 
-    /// When this member looks for late events, or delivers one again, if an event does not change that before. The deadline may be that
-    /// of an event that was acknowledged since, or of another member.
+    /// The time at which this member looks for late events, or delivers one again, unless an event changes that before.
+    /// It may be the deadline of an event that was acknowledged since, or of another member's event.
     pub(crate) fn next_deadline(&self, member: Member, now: Instant) -> Option<Instant> {
         let waiting = self.waiting.iter().filter_map(|sequence| {
             match self.pending.get(*sequence)?.state {
@@ -438,8 +439,8 @@ impl SubscriptionPosition {
         pending + skipped
     }
 
-    /// The log has lost events before this sequence number, but perhaps none of those that are pending. Returns how many new ones are
-    /// lost for the subscription.
+    /// The log has lost events before this sequence number, but perhaps none of the pending ones. Returns the number of
+    /// new events that are lost for the subscription.
     pub(crate) fn handle_damaged(&mut self, end: u64) -> u64 {
         let skipped = end.saturating_sub(self.next);
         self.next = self.next.max(end);

@@ -9,12 +9,12 @@ use crate::core::log::{Level, Origin};
 use crate::core::wishes::shown;
 use crate::core::{LIFESPAN_KEY, lifespan_of};
 
-/// Events of one publisher that came together, and for which it wants the same.
+/// Events of one publisher that came together, with the same wishes.
 #[derive(Debug, Clone)]
 pub(crate) struct LogPublication {
     /// The events.
     pub(crate) events: Events,
-    /// How safe they are to be before the publisher gets its answer; `None` if it leaves that to the topic.
+    /// How safe they must be before the publisher gets its reply; `None` leaves that to the topic.
     pub(crate) level: Option<Level>,
     /// Their publisher and the number of the first one, if it numbers its events. The others follow it.
     pub(crate) origin: Option<Origin>,
@@ -29,8 +29,8 @@ pub(crate) const PUBLISHER_KEY: &str = "floe.publisher";
 /// The context key for the number of an event.
 pub(crate) const NUMBER_KEY: &str = "floe.publisherSequence";
 
-/// Divides events by what their contexts say. Events without such entries stay together. The names of publishers are those
-/// of this user, if the hub knows it.
+/// Divides events by the entries of their contexts. Events without such entries stay together. `user` is the user whose
+/// names the publishers have, if the hub knows it.
 ///
 /// # Errors
 /// What is wrong with an entry, for the publisher.
@@ -112,7 +112,7 @@ impl Said {
         Ok(Self { level, origin })
     }
 
-    /// Whether this can be the event at this place of the events that begin with `first`.
+    /// Returns true if this can be the event at this offset behind `first`.
     fn follows(&self, first: &Self, at: u64) -> bool {
         let origin = first.origin.as_ref().map(|origin| Origin {
             publisher: origin.publisher.clone(),
@@ -130,8 +130,8 @@ impl Said {
     }
 }
 
-/// The name by which a log knows a publisher. With a user it begins with that, so that no other user can take the name and
-/// pass off events of its own as those that are sent again. A name has no NUL, which therefore ends the user.
+/// The name by which a log knows a publisher. It begins with the user, if there is one, so that no other user can take
+/// the name and pass off its own events as repeated ones. A name contains no NUL, which therefore ends the user.
 fn publisher_name(name: &str, user: Option<&str>) -> Result<Arc<str>, String> {
     if name.contains('\0') {
         return Err(format!(
@@ -205,7 +205,7 @@ mod tests {
     fn events_that_differ_one_by_one_are_divided_without_a_move_of_those_behind() {
         let contexts = [&[][..], &[(LEVEL_KEY, "written")]].repeat(100_000);
         let events = events(&contexts);
-        // A move of all that are left, for each of them, takes more than ten seconds.
+        // Moving all remaining events for each of them takes more than ten seconds.
         let begin = Instant::now();
         let parts = publications(events, None).unwrap();
         assert_eq!(parts.len(), contexts.len());

@@ -1,4 +1,4 @@
-//! What a subscriber asks for that reads the log of its topic.
+//! The wishes of a subscriber that reads the log of its topic.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,13 +17,13 @@ pub(crate) struct Reading {
     pub(crate) start: Position,
     /// When events are delivered again. A deadline of `None` is that of the hub.
     pub(crate) redelivery: Redelivery,
-    /// Whether the context of each event tells its sequence, its time and the number of the attempt.
+    /// True if the context of each event tells its sequence, its time and the number of the attempt.
     pub(crate) is_stamped: bool,
-    /// Whether several subscribers share the subscription, so that each event goes to one of them.
+    /// True if several subscribers share the subscription, so that each event goes to one of them.
     pub(crate) is_shared: bool,
     /// The entry of the context that has the key of an event, if the events of one key go to one of these subscribers.
     pub(crate) sticky: Option<String>,
-    /// It wants no older events than this.
+    /// The subscriber wants no older events than this.
     pub(crate) lifespan: Option<Duration>,
     /// The topic of its dead letters; `None` for the topic's name with `.dead` behind it.
     dead_letters: Option<String>,
@@ -46,16 +46,16 @@ impl Reading {
         self.dead_letters.as_deref()
     }
 
-    /// The hub has started again. A position that was not kept is lost: the subscriber goes on with new events, and does not
-    /// get those before them again.
+    /// Notes that the hub has started again. A position that was not saved is lost: the subscriber continues with new
+    /// events, and does not get the earlier ones again.
     pub(crate) fn go_on_after_restart(&mut self) {
         if self.name.is_none() {
             self.start = Position::End;
         }
     }
 
-    /// Parses the keys of Floe for this; `None` if there are none. A key without a meaning here is an error, because a
-    /// subscriber that asks for durability must not be left without.
+    /// Parses the keys of Floe that concern the log; `None` if there are none. A key that has no meaning in its context
+    /// is an error, because a subscriber that asks for durability must not silently go without it.
     ///
     /// # Errors
     /// What is wrong with a value.

@@ -1,4 +1,4 @@
-//! What is stored of the position of a durable subscription.
+//! The position of a durable subscription in the form in which it is stored.
 
 use std::ops::RangeInclusive;
 
@@ -6,8 +6,8 @@ use floe::encoding::{Decoder, Encode, Encoder};
 
 /// The position of a durable subscription, as it is stored.
 ///
-/// Pending events are kept in runs, because those of a subscriber that answers in order are neighbours with one attempt each: a
-/// position of thousands of them takes a few bytes.
+/// Pending events are kept in runs. The pending events of a subscriber that answers in order are neighbours with one
+/// attempt each, so a position of thousands of them takes a few bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct SavedPosition {
     /// The sequence number of the first event that was never delivered.
@@ -47,7 +47,7 @@ impl SavedPosition {
         position
     }
 
-    /// Adds pending events behind those that it has, with as many deliveries each.
+    /// Adds pending events behind the earlier ones, each with this many deliveries.
     pub(super) fn add(&mut self, sequences: RangeInclusive<u64>, attempts: u32) {
         let (first, last) = sequences.into_inner();
         let count = last - first + 1;
@@ -70,7 +70,7 @@ impl SavedPosition {
         self.runs.iter().flat_map(events_of)
     }
 
-    /// The log has lost the events from this one on. Later events get their numbers.
+    /// Notes that the log has lost the events from this one on. Later events get their numbers.
     pub(crate) fn forget_from(&mut self, end: u64) {
         self.next = self.next.min(end);
         self.runs.retain(|run| run.first < end);

@@ -40,15 +40,19 @@ mod tests {
     #[test]
     fn the_stamp_follows_the_entries_of_the_publisher() {
         let event = b"\x02op\x01\x01\x01k\x01v\x06\0\0\0\x01\x01";
-        let told = stamped(event, 42, EventTime(7), 2).unwrap();
+        let stamped_event = stamped(event, 42, EventTime(7), 2).unwrap();
         let mut expected = b"\x02op\x01\x04\x01k\x01v".to_vec();
         for text in ["floe.sequence", "42", "floe.time", "7", "floe.attempt", "2"] {
             expected.push(text.len() as u8);
             expected.extend_from_slice(text.as_bytes());
         }
         expected.extend_from_slice(b"\x06\0\0\0\x01\x01");
-        assert_eq!(told.as_bytes(), expected);
-        let without = with_entries(told.as_bytes(), &[SEQUENCE_KEY, TIME_KEY, ATTEMPT_KEY], &[]);
+        assert_eq!(stamped_event.as_bytes(), expected);
+        let without = with_entries(
+            stamped_event.as_bytes(),
+            &[SEQUENCE_KEY, TIME_KEY, ATTEMPT_KEY],
+            &[],
+        );
         assert_eq!(without.unwrap().as_bytes(), event);
         for cut in 0..event.len() {
             stamped(&event[..cut], 1, EventTime(1), 1).unwrap_err();

@@ -72,7 +72,7 @@ fn micros(text: &str) -> Option<i64> {
     Some((seconds - offset) * 1_000_000 + fraction)
 }
 
-/// Three numbers of plain digits with this between them.
+/// Parses three numbers of plain digits with this separator between them.
 fn numbers(text: &str, between: char) -> Option<[i64; 3]> {
     let mut parts = text.split(between).map(|part| {
         let number = digits(part).filter(|_| part.len() <= 4)?;
@@ -82,7 +82,7 @@ fn numbers(text: &str, between: char) -> Option<[i64; 3]> {
     parts.next().is_none().then_some(numbers)
 }
 
-/// The time of day, and its distance from UTC in seconds.
+/// Parses the time of day, and its distance from UTC in seconds.
 fn split_offset(time: &str) -> Option<(&str, i64)> {
     if let Some(clock) = time.strip_suffix(['Z', 'z']) {
         return Some((clock, 0));
@@ -108,8 +108,8 @@ fn days_of(year: i64, month: i64) -> i64 {
     }
 }
 
-/// The days from 1970-01-01 to a date of the Gregorian calendar. Years begin in March here, so that a leap day is the last
-/// one of its year.
+/// The number of days from 1970-01-01 to a date of the Gregorian calendar. Years begin in March here, so that a leap
+/// day is the last one of its year.
 fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let month_from_march = (month + 9) % 12;

@@ -15,7 +15,7 @@ use crate::core::context::value_of;
 pub(crate) struct Sticky {
     /// The entry of an event's context whose value is the key of the event.
     context_key: String,
-    /// The owner of each partition, and of no others.
+    /// The owner of each partition that has one.
     owners: BTreeMap<u16, Member>,
     members: BTreeSet<Member>,
 }
@@ -25,11 +25,11 @@ pub(crate) struct Sticky {
 pub(crate) struct Member(pub(crate) u64);
 
 impl Member {
-    /// Programs that pull are one member: the hub does not tell them apart. No task of its own looks after its events.
+    /// Programs that pull are one member: the hub does not tell them apart. No delivery task looks after its events.
     pub(crate) const PULLING: Self = Self(0);
 }
 
-/// What is known of the partition of a pending event.
+/// The partition of a pending event, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Partition {
     /// Nothing: the event was delivered without regard to its key, or before the hub started.
@@ -40,7 +40,7 @@ pub(crate) enum Partition {
     Of(u16),
 }
 
-/// How many partitions there are: enough to share them out evenly among some hundred members.
+/// The number of partitions: enough to share them out evenly among some hundred members.
 const PARTITIONS: u16 = 1024;
 
 impl Sticky {
@@ -65,8 +65,8 @@ impl Sticky {
         }
     }
 
-    /// The events that this member may get now, at most `room`, in the order of the log. They are to be delivered, or not
-    /// at all: the member owns their partitions from now on.
+    /// Returns the events that this member may get now, at most `room`, in the order of the log. The caller must
+    /// deliver all of them, or not at all: the member owns their partitions from now on.
     ///
     /// All pending events must have known partitions: see [`SubscriptionPosition::unknown_partition`].
     pub(crate) fn poll(
@@ -131,7 +131,7 @@ impl Sticky {
     }
 }
 
-/// FNV-1a. Publishers choose keys, but all that they can gain is that their keys share a partition.
+/// FNV-1a. Publishers choose keys, but can only achieve that their keys share a partition.
 fn hash(key: &[u8]) -> u64 {
     key.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 /// them together take a share of the processors. Each turn has a cost: the time for which it keeps a processor busy. The
 /// next turn begins when the share has paid for it, as in a generic cell rate algorithm.
 ///
-/// The share alone could be less than what is published. A [`Chase`] therefore gives each reader turns that do not wait, so
-/// that it comes nearer to the end of its log whatever the live traffic.
+/// The share alone could be less than what is published. A [`Chase`] therefore gives each reader some turns without a
+/// wait, so that it comes nearer to the end of its log whatever the live traffic is.
 #[derive(Debug)]
 pub(crate) struct Throttle {
     /// How many processors the hub has.
@@ -20,7 +20,7 @@ pub(crate) struct Throttle {
     live_until: Option<Instant>,
     /// When all turns so far are paid for.
     paid_at: Option<Instant>,
-    /// What the last turn cost. The next one is expected to cost as much.
+    /// The cost of the last turn. The next one is expected to cost as much.
     last_cost: Duration,
 }
 
@@ -36,14 +36,14 @@ pub(crate) enum Turn {
 }
 
 impl Throttle {
-    /// Beside live traffic, readers take one part in so many of the time of all processors.
+    /// Beside live traffic, readers take one part in this many of the time of all processors.
     const PARTS: u32 = 10;
     /// Traffic is live if events are not further apart than this.
     const LIVE_GAP: Duration = Duration::from_secs(1);
     /// A reader waits no longer than this, however expensive the turns before were. A slow disk is not a busy processor.
     const WAIT_MAX: Duration = Duration::from_millis(20);
 
-    /// The throttle of a hub that has so many processors.
+    /// The throttle of a hub that has this many processors.
     pub(crate) fn new(processors: usize) -> Self {
         Self {
             processors: u32::try_from(processors).unwrap_or(u32::MAX).max(1),
@@ -54,7 +54,7 @@ impl Throttle {
         }
     }
 
-    /// A reader that is far behind wants to read. There were so many live events up to now.
+    /// Decides how much a reader that is far behind may read. `live_count` is the number of live events up to now.
     pub(crate) fn poll(&mut self, chase: &mut Chase, live_count: u64, now: Instant) -> Turn {
         let before = self.live_count.replace(live_count);
         if before.is_some_and(|before| before != live_count) {
@@ -93,16 +93,17 @@ impl Throttle {
     }
 }
 
-/// How one reader comes nearer to the end of its log. For each event that comes into the log, it may read two without a wait.
+/// How one reader comes nearer to the end of its log. For each event that comes into the log, the reader may read two
+/// without a wait.
 #[derive(Debug, Default)]
 pub(crate) struct Chase {
-    /// How many reads in a row were ended by their limits, and not by the end of the log.
+    /// The number of successive reads that were ended by their limits, and not by the end of the log.
     full_reads: u32,
     /// Where the log ended when the reader asked last; `None` before it asks first.
     end: Option<u64>,
     /// How many events it may read without a wait.
     owed: u64,
-    /// What its current turn was expected to cost; `None` outside of short turns.
+    /// The expected cost of its current turn; `None` outside of short turns.
     expected: Option<Duration>,
     /// For how long its current turn has kept a processor busy.
     cost: Duration,
@@ -111,13 +112,14 @@ pub(crate) struct Chase {
 impl Chase {
     /// A short turn has at most this many events, so that a live event does not wait long for its end.
     pub(crate) const TURN_EVENTS: usize = 128;
-    /// More events are not owed. They come into a log within [`Throttle::WAIT_MAX`] if it gets 400,000 in a second.
+    /// At most this many events are owed. As many come into a log within [`Throttle::WAIT_MAX`] if it gets 400,000 in a
+    /// second.
     const OWED_MAX: u64 = 128 * Self::TURN_EVENTS as u64;
 
-    /// A reader is far behind if so many reads in a row did not reach the end of its log.
+    /// A reader is far behind if this many successive reads did not reach the end of its log.
     const FULL_READS_MIN: u32 = 16;
 
-    /// A read took so long, and was ended by its limits or by the end of the log.
+    /// Notes that a read took this long. `is_full` is true if its limits ended it, and false if the end of the log did.
     pub(crate) fn handle_read(&mut self, is_full: bool, took: Duration) {
         if !is_full {
             *self = Self::default();
@@ -127,12 +129,13 @@ impl Chase {
         self.handle_busy(took);
     }
 
-    /// Whether it is far behind, so that it must ask [`Throttle::poll`].
+    /// Returns true if it is far behind, so that it must ask [`Throttle::poll`].
     pub(crate) fn is_far_behind(&self) -> bool {
         self.full_reads >= Self::FULL_READS_MIN
     }
 
-    /// Whether it may read while the events of its last read are delivered. A short turn must be paid for first.
+    /// Returns true if it may read while the events of its last read are delivered. A short turn must be paid for
+    /// first.
     pub(crate) fn may_read_ahead(&self) -> bool {
         self.is_far_behind() && self.expected.is_none()
     }
@@ -144,7 +147,7 @@ impl Chase {
         self.owed = self.owed.saturating_add(came).min(Self::OWED_MAX);
     }
 
-    /// Its events kept a processor busy for so long.
+    /// Notes that its events kept a processor busy for this long.
     pub(crate) fn handle_busy(&mut self, busy: Duration) {
         self.cost += busy;
     }

@@ -6,9 +6,9 @@ use floe::{InvokeError, SystemException};
 /// An event that failed, with its number and its error.
 pub(crate) type Resend = (u64, Event, InvokeError);
 
-/// Returns true if a failed event may be sent again: either it surely did not arrive, or it may arrive twice. An event that
-/// failed by a timeout is not sent again, because it would take as long once more. A servant that failed may succeed
-/// the second time.
+/// Returns true if a failed event may be sent again: either it surely did not arrive, or it may arrive twice. An event
+/// that failed by a timeout is not sent again, because that would take the same time again. A servant that failed may
+/// succeed the second time.
 ///
 /// Source: observed, IceStorm 3.7.8. A missing object, facet or operation of the subscriber is final.
 pub(crate) fn may_resend(error: &InvokeError, event: &Event) -> bool {

@@ -1,4 +1,4 @@
-//! The right to add events to the window, which the delivery task and the scheduler hold in turn.
+//! The right to add events to the window. The delivery task and the scheduler hold it alternately.
 
 /// The right to send the events of a subscriber. One holder at a time sends:
 ///
@@ -44,7 +44,8 @@ impl SendRight {
         }
     }
 
-    /// Takes the right back for the delivery task. Returns false if the scheduler is sending; the end of that is awaited.
+    /// Takes the right back for the delivery task. Returns false if the scheduler is sending; the task then waits for
+    /// its end.
     pub(super) fn close(&mut self) -> bool {
         self.is_awaited = matches!(self.holder, RightHolder::Sending | RightHolder::Revoked);
         if !self.is_awaited {
@@ -93,7 +94,7 @@ impl SendRight {
         }
     }
 
-    /// Gives the right to the delivery task after the scheduler has panicked. Returns whether it was sending.
+    /// Gives the right to the delivery task after the scheduler has panicked. Returns true if it was sending.
     pub(super) fn reset(&mut self) -> bool {
         std::mem::take(&mut self.holder) == RightHolder::Sending
     }

@@ -15,7 +15,7 @@ pub(crate) struct Catalog {
     pub(crate) synced: u64,
 }
 
-/// What is known of a segment without reading it.
+/// The facts about a segment that are known without reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Segment {
     /// The sequence of the first event that it may hold; also its name.
@@ -32,7 +32,7 @@ pub(crate) struct Segment {
     /// Where its records end.
     pub(crate) records_end: u64,
     pub(crate) salt: u32,
-    /// Whether events were left out because newer ones of their keys replaced them.
+    /// True if events were left out because newer ones of their keys replaced them.
     pub(crate) is_compacted: bool,
     pub(crate) index: Index,
 }
@@ -51,14 +51,14 @@ pub(crate) enum Index {
 pub(crate) enum Located {
     /// At this sequence.
     At(u64),
-    /// In the segment that begins with this sequence, after so many of its events.
+    /// In the segment that begins with this sequence, after this many of its events.
     After { segment: u64, skipped: u64 },
     /// In the segment that begins with this sequence, at the first event of this time or later.
     Since { segment: u64, time: EventTime },
 }
 
 impl Catalog {
-    /// The lowest sequence that may be kept. It is `next` if no event is.
+    /// The lowest sequence that may be kept. It is `next` if no event is kept.
     pub(crate) fn first(&self) -> u64 {
         let first = self.segments.iter().find(|segment| segment.events > 0);
         first.map_or(self.next, |segment| segment.first)
@@ -143,7 +143,8 @@ impl Catalog {
         })
     }
 
-    /// How many segments, from the oldest, are no longer kept. The last one stays: it knows which sequence comes next.
+    /// The number of segments, from the oldest, that are no longer kept. The last one stays, because it knows which
+    /// sequence comes next.
     pub(crate) fn expired(&self, retention: &Retention, now: EventTime) -> usize {
         let oldest = retention.age.map(|age| now.before(age));
         let (mut bytes, mut events) = (self.bytes(), self.events());
@@ -153,7 +154,7 @@ impl Catalog {
             .iter()
             .take(self.segments.len().saturating_sub(1))
         {
-            // What would stay without it.
+            // The log without this segment.
             (bytes, events) = (bytes - segment.file_len(), events - segment.events);
             let is_expired = oldest.is_some_and(|oldest| segment.last_time < oldest)
                 || retention.bytes.is_some_and(|max| bytes >= max)
@@ -166,8 +167,8 @@ impl Catalog {
         count
     }
 
-    /// Whether the segment that is being written holds only events that are no longer kept, so that another must take
-    /// its place.
+    /// Returns true if the segment that is being written holds only events that are no longer kept, so that another
+    /// must take its place.
     pub(crate) fn is_last_expired(&self, retention: &Retention, now: EventTime) -> bool {
         let Some((last, age)) = self.segments.back().zip(retention.age) else {
             return false;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{Append, Origin};
 
-/// The longest event that a log takes, in bytes: 64 MiB. A segment must be able to hold some, and a reader one.
+/// The longest event that a log takes, in bytes: 64 MiB. A segment must be able to hold some of them, and a reader one.
 pub const EVENT_LEN_MAX: usize = 64 << 20;
 
 /// Why a log never takes an event.

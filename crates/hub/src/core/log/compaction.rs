@@ -8,8 +8,8 @@ use super::segment::{Header, IndexEntry, Trailer};
 use super::{Division, PerKey, Record, Stamp};
 use crate::core::context::value_of;
 
-/// Decides which events stay: the newest of each key. First it counts all events of a log, then it is asked for each, in
-/// the same order.
+/// Decides which events stay: the newest of each key. It first counts all events of a log, and then decides about each,
+/// in the same order.
 #[derive(Debug)]
 pub(crate) struct Compaction {
     per_key: PerKey,
@@ -19,7 +19,7 @@ pub(crate) struct Compaction {
 }
 
 impl Compaction {
-    /// Events of further keys stay. It limits the memory to some 50 MB.
+    /// The maximum number of keys. Events of further keys stay. This limits the memory to some 50 MB.
     const KEYS_MAX: usize = 1 << 20;
 
     pub(crate) fn new(per_key: PerKey, hashers: [RandomState; 2]) -> Self {
@@ -39,7 +39,7 @@ impl Compaction {
         }
     }
 
-    /// Whether an event stays.
+    /// Returns true if an event stays.
     pub(crate) fn keeps(&mut self, event: &[u8]) -> bool {
         let count = self.key(event).and_then(|key| self.counts.get_mut(&key));
         match count {

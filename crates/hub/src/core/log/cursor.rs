@@ -1,4 +1,4 @@
-//! Walks over the records of a segment, and past what is damaged.
+//! A cursor that walks over the records of a segment, and past damaged bytes.
 
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ pub(crate) struct Cursor {
     sequences: Range<u64>,
     /// How many bytes the next step needs.
     needed: usize,
-    /// What the checksums of the segment begin with.
+    /// The number with which the checksums of the segment begin.
     salt: u32,
     /// Where the damage began that the cursor is walking over.
     bad_from: Option<u64>,
@@ -30,7 +30,7 @@ pub(crate) struct Cursor {
     pass_left: usize,
 }
 
-/// What stands at the cursor.
+/// The item at the cursor.
 #[derive(Debug)]
 pub(crate) enum Item<'a> {
     /// A record.
@@ -67,13 +67,13 @@ impl Cursor {
         }
     }
 
-    /// Where the next item begins. After the end, where the records end.
+    /// The offset at which the next item begins. At the end, the offset at which the records end.
     pub(crate) fn offset(&self) -> u64 {
         self.offset + self.at as u64
     }
 
-    /// Room for the bytes that must be read next, and where they stand in the segment. It is as long as wished, unless
-    /// more is needed or the segment is shorter.
+    /// Room for the bytes that must be read next, and their offset in the segment. It has the wished length, unless
+    /// more bytes are needed or the segment is shorter.
     pub(crate) fn room(&mut self, wished_len: usize) -> (&mut [u8], u64) {
         self.bytes.drain(..self.at);
         self.offset += self.at as u64;
@@ -86,8 +86,8 @@ impl Cursor {
         (&mut self.bytes[kept..], start)
     }
 
-    /// Notes that the first `len` bytes of a room of `room_len` bytes have been read. If these are not all, the segment
-    /// is shorter than it seemed.
+    /// Notes that the first `len` bytes of a room of `room_len` bytes have been read. If `len` is less, the segment is
+    /// shorter than it seemed.
     pub(crate) fn filled(&mut self, len: usize, room_len: usize) {
         self.bytes.truncate(self.bytes.len() - (room_len - len));
         if len < room_len {
@@ -185,7 +185,7 @@ mod tests {
         (bytes, starts)
     }
 
-    /// What a cursor finds when it is given so many bytes at a time.
+    /// Returns the items that a cursor finds when it is given this many bytes at a time.
     fn walk(bytes: &[u8], wished_len: usize) -> (Vec<u64>, Vec<Range<u64>>, u64) {
         let mut cursor = Cursor::new(3, 0, bytes.len() as u64, 1..u64::MAX);
         let (mut sequences, mut bad) = (Vec::new(), Vec::new());

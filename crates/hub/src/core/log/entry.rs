@@ -1,4 +1,4 @@
-//! What is appended to a log, and what is known of a kept event beside its bytes.
+//! The entries of a log: the events that are appended, and the stamp of a kept event.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ impl Origin {
     pub const NAME_LEN_MAX: usize = 255;
 }
 
-/// What a log knows of an event beside its bytes.
+/// The facts that a log knows about an event, apart from its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stamp {
     /// The number that the log gave the event. The first event of a log has 1; each later one has a higher number.

@@ -6,20 +6,21 @@ use super::cursor::{Cursor, Item};
 use super::segment::{Header, Trailer};
 use super::{Division, Examined, Recovery, Scan, ScanStep, Stamp};
 
-/// What a segment holds.
+/// The contents of a segment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Inspection {
-    /// What is known of its events beside their bytes.
+    /// The stamps of its events.
     pub events: Vec<Stamp>,
     /// Where it is damaged: ranges of bytes.
     pub damage: Vec<Range<u64>>,
-    /// Whether it has a readable end. The segment that is being written has none.
+    /// True if it has a readable end. The segment that is being written has none.
     pub is_finished: bool,
     /// How many events a hub would serve, if this were the last segment of its log.
     pub served: u64,
 }
 
-/// Looks at the bytes of a segment, which may come from anywhere. `None` if neither its beginning nor its end can be read.
+/// Inspects the bytes of a segment, which may come from anywhere. Returns `None` if neither its beginning nor its end
+/// can be read.
 pub fn inspect_segment(bytes: &[u8]) -> Option<Inspection> {
     let len = bytes.len() as u64;
     let header = Header::parse(bytes);

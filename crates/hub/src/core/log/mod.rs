@@ -1,4 +1,4 @@
-//! The log of a durable topic, as far as it is pure: what is kept, where, and for how long.
+//! The pure part of the log of a durable topic: what is kept, where, and for how long.
 //!
 //! - `level.rs`: how safe an event is when its publisher is answered
 //! - `entry.rs`: what is appended, and what is known of a kept event

@@ -9,7 +9,7 @@ use super::{EventTime, Level};
 pub enum Position {
     /// At the oldest kept event.
     First,
-    /// After the newest event: the reader gets only what comes later.
+    /// After the newest event: the reader gets only later ones.
     End,
     /// At the newest events, as many as this. `Last(0)` is [`Position::End`].
     Last(u64),
@@ -26,8 +26,8 @@ pub struct ReadLimits {
     pub events: usize,
     /// The most bytes of events. A single event may be longer.
     pub bytes: usize,
-    /// Only events that are this safe are read. `Accepted` reads what is written, too: what is not written has no
-    /// sequence yet.
+    /// Only events that are this safe are read. `Accepted` reads the events that are written: others have no sequence
+    /// yet.
     pub level: Level,
 }
 
@@ -42,7 +42,7 @@ impl Default for ReadLimits {
     }
 }
 
-/// Events that a reader does not get.
+/// Missing events that a reader does not get.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gap {
     /// Their sequences.

@@ -27,7 +27,7 @@ pub(crate) struct Record<'a> {
     pub(crate) event: &'a [u8],
 }
 
-/// What the bytes at a place are.
+/// The meaning of the bytes at an offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Parsed<'a> {
     /// A record of this length in bytes.
@@ -88,7 +88,7 @@ impl<'a> Record<'a> {
         buffer[start + 4..start + 8].copy_from_slice(&crc.to_le_bytes());
     }
 
-    /// What is known of the event beside its bytes.
+    /// The facts about the event, apart from its bytes.
     pub(crate) fn stamp(&self) -> Stamp {
         Stamp {
             sequence: self.sequence,
@@ -121,14 +121,15 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Whether the bytes can begin a record with a sequence in this range. It is a quick look, without the checksum.
+    /// Returns true if the bytes can begin a record with a sequence in this range. This is a quick look, without the
+    /// checksum.
     pub(crate) fn may_begin(bytes: &[u8], sequences: &Range<u64>) -> bool {
         bytes.len() >= Self::HEAD_LEN
             && (u32_at(bytes, 0) as usize) <= Self::LEN_MAX - Self::PREFIX_LEN
             && sequences.contains(&u64_at(bytes, 8))
     }
 
-    /// The length that the record would have that these bytes seem to begin.
+    /// The length of the record that these bytes seem to begin.
     pub(super) fn len_of(bytes: &[u8]) -> usize {
         Self::PREFIX_LEN + u32_at(bytes, 0) as usize
     }

@@ -1,4 +1,4 @@
-//! What a log holds, judged by the files that were found.
+//! The recovery of a log: its contents, judged by the files that were found.
 
 use std::ops::Range;
 
@@ -26,7 +26,7 @@ pub(crate) struct FoundDamage {
     pub(crate) what: String,
 }
 
-/// What to do with a file.
+/// The next step for a file.
 #[derive(Debug)]
 pub(crate) enum Examined {
     /// Nothing: it is finished, and its trailer says what it holds.
@@ -37,7 +37,7 @@ pub(crate) enum Examined {
     Unreadable,
 }
 
-/// What to do with the last file after it was read.
+/// Instructions for the last file after it was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tail {
     /// The file must end here.
@@ -92,7 +92,7 @@ impl Recovery {
     pub(crate) fn take_unreadable(&mut self, first: u64) {
         self.damage.push(FoundDamage {
             segment: first,
-            // Where it ends is known when the next file comes.
+            // The next file tells where it ends.
             sequences: first..first,
             what: "neither its beginning nor its end can be read".to_owned(),
         });
@@ -138,7 +138,7 @@ impl Recovery {
             start if start <= Header::LEN as u64 => 0,
             offset => offset.min(segment.records_end),
         };
-        // An empty one is written on: the next one would have its name.
+        // Writing continues in an empty one, because the next one would have its name.
         let trailer = trailer.filter(|trailer| torn.is_none() && trailer.events > 0);
         let end = trailer.map_or(segment.records_end, |_| file_len);
         if let Some(trailer) = trailer {
@@ -149,7 +149,7 @@ impl Recovery {
         is_added.then_some(Tail { end, unsure_from })
     }
 
-    /// What the log holds, whether its last segment is still being written, and the damage.
+    /// Returns the contents of the log, true if its last segment is still being written, and the damage.
     pub(crate) fn finish(self) -> (Catalog, bool, Vec<FoundDamage>) {
         let catalog = Catalog {
             segments: self.segments.into(),
@@ -182,7 +182,7 @@ impl Recovery {
         true
     }
 
-    /// Notes that the events up to this sequence should have been found by now.
+    /// Notes that the events before this sequence should have been found by now.
     fn note_missing(&mut self, follows: u64) {
         let missing = self.next..follows;
         match self.damage.last_mut() {
@@ -208,7 +208,7 @@ pub(crate) struct Scan {
     cursor: Cursor,
     /// Damage. There is a record between each two, so they need no more memory than the segment has bytes.
     bad: Vec<Bad>,
-    /// What the last record says was synced when it was written.
+    /// The end of the bytes that were synced when the last record was written, as that record says.
     synced: u64,
 }
 
@@ -235,7 +235,7 @@ struct Torn {
     last_time: EventTime,
 }
 
-/// What a scan needs.
+/// The next step of a scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ScanStep {
     /// Bytes must be read into [`Scan::cursor`].
@@ -308,9 +308,9 @@ impl Scan {
         }
     }
 
-    /// Where the torn tail begins. A power failure may have written some later pages of the tail and not earlier ones,
-    /// so records may follow the torn ones. If they say that the torn ones had been synced before, it is damage and no
-    /// torn tail.
+    /// Finds the beginning of the torn tail. A power failure may have written some later pages of the tail and not
+    /// earlier ones, so records may follow the torn ones. If these say that the torn ones had been synced before, it is
+    /// damage, not a torn tail.
     fn torn_from(&self) -> Option<Torn> {
         let at = self
             .bad

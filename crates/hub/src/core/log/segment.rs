@@ -18,20 +18,21 @@ pub(crate) fn segment_first(name: &str) -> Option<u64> {
     first.filter(|first| *first <= SEQUENCE_MAX)
 }
 
-/// The largest sequence of an event. No log comes near it; a file that claims more is damaged, or none of a log, and would let
-/// the next sequences overflow.
+/// The largest sequence of an event. No log comes near it. A file that claims more is damaged, or does not belong to a
+/// log, and would let the next sequences overflow.
 pub(crate) const SEQUENCE_MAX: u64 = 1 << 62;
 
 const SUFFIX: &str = ".log";
 
-/// What a segment begins with, twice, integers little-endian.
+/// The header of a segment, which begins with it twice. Integers are little-endian.
 ///
 /// ```text
 /// 0       8       16        24        32     36       40
 /// | magic | first | follows | created | salt | CRC32C |
 /// ```
 ///
-/// Records follow. Without the salt no record can be read: hence the second copy. A segment that is no longer written ends with its index and a [`Trailer`].
+/// Records follow. The second copy of the header is there because no record can be read without the salt. A segment
+/// that is no longer written ends with its index and a [`Trailer`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Header {
     /// The sequence of the first event that the segment may hold.
@@ -39,7 +40,7 @@ pub(crate) struct Header {
     /// Where the segment before this one ended. The events between are lost, and the log knew it.
     pub(crate) follows: u64,
     pub(crate) created: EventTime,
-    /// What the checksums of the records begin with: a random number.
+    /// The salt of the checksums of the records: a random number.
     pub(crate) salt: u32,
 }
 
@@ -78,7 +79,7 @@ impl Header {
     }
 }
 
-/// Where a record stands. An index has one for the first record and then one for every few kilobytes.
+/// The offset of a record. An index has an entry for the first record, and then one for every few kilobytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct IndexEntry {
     pub(crate) sequence: u64,
@@ -109,7 +110,7 @@ pub(crate) struct Trailer {
     /// The number of entries in the index.
     pub(crate) index_count: u32,
     pub(crate) index_crc: u32,
-    /// Whether events were left out because newer ones of their keys replaced them.
+    /// True if events were left out because newer ones of their keys replaced them.
     pub(crate) is_compacted: bool,
     /// The sequence of the first event that the segment may hold.
     pub(crate) first: u64,
@@ -119,7 +120,7 @@ pub(crate) struct Trailer {
     pub(crate) events: u64,
     pub(crate) first_time: EventTime,
     pub(crate) last_time: EventTime,
-    /// What the checksums of the records begin with, as in the [`Header`].
+    /// The salt of the checksums of the records, as in the [`Header`].
     pub(crate) salt: u32,
 }
 
@@ -127,7 +128,7 @@ impl Trailer {
     pub(crate) const LEN: usize = 80;
     const MAGIC: &[u8; 8] = b"FLOEEND\x01";
     const COMPACTED: u32 = 1;
-    /// What stands before the entries of the index.
+    /// The length of the head of the index, before its entries.
     const INDEX_HEAD_LEN: usize = 8;
     /// A length that no record has.
     const INDEX_MARK: u32 = u32::MAX;
@@ -160,8 +161,8 @@ impl Trailer {
         [index, bytes].concat()
     }
 
-    /// Parses the trailer that a file of this length ends with. `None` if it is none: the segment was not finished, or
-    /// it is damaged.
+    /// Parses the trailer that a file of this length ends with. Returns `None` if it has no trailer: the segment was
+    /// not finished, or it is damaged.
     pub(crate) fn parse(last_bytes: &[u8], file_len: u64) -> Option<Self> {
         let bytes = last_bytes.last_chunk::<{ Self::LEN }>()?;
         let is_whole = bytes.ends_with(Self::MAGIC)

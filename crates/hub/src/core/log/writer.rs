@@ -4,12 +4,12 @@
 //! commit: [cut] [finish, sync] [create] [reserve] [write] [sync]
 //! ```
 //!
-//! A sync takes a third less time if the file does not grow and no block is new to it. Before short commits that are synced and follow
-//! short ones, zeros are therefore written behind the records, and records then replace them. They are cut off when the segment is
-//! finished or the log is opened, where they look like a torn tail.
+//! A sync takes a third less time if the file does not grow and no block is new to it. Before short synced commits that
+//! follow short ones, the writer therefore writes zeros behind the records, and later records replace them. The zeros
+//! are cut off when the segment is finished or the log is opened, where they look like a torn tail.
 //!
-//! Each step is taken only if it is needed. A failed step ends the commit: its events are not kept, and the next commit
-//! begins with what the failure left to be done.
+//! Steps that are not needed are left out. A failed step ends the commit: its events are not kept, and the next commit
+//! first cleans up after the failure.
 
 use std::ops::Range;
 
@@ -23,7 +23,7 @@ use super::{Append, EventTime, Record, Stamp};
 pub(crate) struct Division {
     /// A segment is finished once it has this many bytes.
     pub(crate) segment_bytes: u64,
-    /// The index has an entry for every so many bytes.
+    /// Bytes of records between two entries of the index.
     pub(crate) index_bytes: u64,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Writer {
     active: Option<Active>,
     last_time: EventTime,
     commit: Option<Commit>,
-    /// Whether the events that were written last were those of a short commit.
+    /// True if the events that were written last were those of a short commit.
     follows_short: bool,
     /// Memory for records that is used again.
     buffer: Vec<u8>,
@@ -59,21 +59,21 @@ struct Active {
     footer: Option<Trailer>,
 }
 
-/// What a commit does.
+/// The task of a commit.
 #[derive(Debug, Clone)]
 pub(crate) struct Commit {
     /// The events to write.
     pub(crate) appends: Vec<Append>,
-    /// Whether all that is written is synced, too.
+    /// True if everything that is written is synced, too.
     pub(crate) wants_sync: bool,
-    /// Whether a new segment is begun.
+    /// True if the commit begins a new segment.
     pub(crate) wants_roll: bool,
     pub(crate) now: EventTime,
     /// A random number for a new segment.
     pub(crate) salt: u32,
 }
 
-/// What to do next. A segment is named by its first sequence.
+/// The next step of the shell. A segment is named by its first sequence.
 #[derive(Debug)]
 pub(crate) enum Step {
     /// Create the file, or empty it, write the header, and make its name permanent.
@@ -105,7 +105,7 @@ pub(crate) struct Records {
     written: Written,
 }
 
-/// What a failure cost, beside the events of the commit.
+/// The loss after a failure, beside the events of the commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Lost {
     /// Events that had been written, but not synced.
@@ -129,8 +129,8 @@ impl Commit {
 }
 
 impl Writer {
-    /// Goes on with a log, or begins one. If `is_last_open`, the last segment of the catalog is not finished yet. All of
-    /// it is synced.
+    /// Continues a log, or begins one. If `is_last_open`, the last segment of the catalog is not finished yet.
+    /// Everything in it is synced.
     pub(crate) fn new(division: Division, catalog: &Catalog, is_last_open: bool) -> Self {
         let last = catalog.segments.back();
         Self {
@@ -159,7 +159,7 @@ impl Writer {
     /// Begins a commit.
     ///
     /// # Panics
-    /// If the one before has not ended: [`Writer::poll`] returned a step then.
+    /// The previous commit has not ended: [`Writer::poll`] would return a step.
     pub(crate) fn begin(&mut self, commit: Commit) {
         assert!(self.commit.is_none(), "the commit before has ended");
         self.commit = Some(commit);
@@ -289,8 +289,8 @@ impl Writer {
         }
     }
 
-    /// The step failed, and with it the commit. The next step is to clean up, if there is something to clean up; the owner
-    /// may try that immediately.
+    /// Notes that the step failed, and with it the commit. The next step cleans up, if there is something to clean up.
+    /// The owner may try it immediately.
     pub(crate) fn handle_failed(&mut self, step: Step, catalog: &mut Catalog) -> Lost {
         self.commit = None;
         match step {
@@ -303,7 +303,8 @@ impl Writer {
         }
     }
 
-    /// A sync failed. The operating system may have dropped what was not synced, and says so only once: it is gone.
+    /// Notes that a sync failed. The operating system may have dropped the unsynced bytes, and reports this only once,
+    /// so they count as lost.
     fn forget_unsynced(&mut self, catalog: &mut Catalog) -> Lost {
         let synced = std::mem::replace(&mut catalog.synced, catalog.next);
         let (Some(active), Some(last)) = (&mut self.active, catalog.segments.back_mut()) else {
@@ -323,8 +324,8 @@ impl Writer {
         }
     }
 
-    /// Where zeros are to be written before the records of the commit. A long commit would gain nothing, and would write over the
-    /// zeros before a short one, if it comes next. A file of few records shall not be long.
+    /// Where zeros must be written before the records of the commit. A long commit would gain nothing, and would
+    /// overwrite the zeros that a following short one needs. A file of few records shall stay short.
     fn reserve(&self, commit: &Commit, active: &Active, last: &Segment) -> Option<Range<u64>> {
         let end = last.records_end + commit.byte_len();
         let gains = commit.wants_sync && commit.is_short() && self.follows_short;
@@ -379,8 +380,8 @@ impl Writer {
         Records { bytes, written }
     }
 
-    /// Zeros that are written at a time: some seventeen commits of a hundred publishers. They delay one sync by as long as the disk
-    /// takes to write them.
+    /// Zeros that are written at a time: enough for some seventeen commits of a hundred publishers. They delay one sync
+    /// by the time in which the disk writes them.
     const RESERVED_MAX: u64 = 256 * 1024;
     /// The buffer keeps its memory only up to this many bytes.
     const KEPT_CAPACITY_MAX: usize = 256 * 1024;

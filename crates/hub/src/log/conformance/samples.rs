@@ -9,7 +9,7 @@ use floe::{EncodingVersion, OperationMode};
 
 use crate::log::*;
 
-/// How long a test waits for what must happen.
+/// The time limit of a wait in a test.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Events with these payloads, each with this key in its context.

@@ -68,7 +68,8 @@ impl Shared {
         };
         let mut hints = self.hints.lock().expect(super::POISONED);
         let mut catalog = self.catalog_mut();
-        // Readers open a file while they hold the catalog: they see both of the old one or both of the new one.
+        // Readers open a file while they hold the catalog, so they see the old file with its entry, or the new file
+        // with the new entry.
         self.storage.rename(&new_name, &name)?;
         hints.forget(segment.first);
         let first = rewritten.first;
@@ -83,7 +84,8 @@ impl Shared {
         self.storage.sync_names()
     }
 
-    /// Writes the events that stay to a new file. `None` if all stay, or if the segment is damaged: it is left as it is.
+    /// Writes the remaining events to a new file. Returns `None` if all remain, or if the segment is damaged, which is
+    /// then left as it is.
     fn write_kept(
         &self,
         segment: &Segment,

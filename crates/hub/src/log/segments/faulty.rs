@@ -19,7 +19,7 @@ struct FaultyDisk {
     random: Random,
     /// The files by name, as a process sees them.
     names: BTreeMap<String, usize>,
-    /// The files by name, as a power failure leaves them at least.
+    /// The files by name that are left at least after a power failure.
     durable_names: BTreeMap<String, usize>,
     /// Changes of names that are not permanent yet.
     name_changes: Vec<(String, Option<usize>)>,
@@ -34,11 +34,11 @@ struct FaultyDisk {
 
 #[derive(Debug, Default)]
 struct FileContents {
-    /// What a process reads.
+    /// The bytes that a process reads.
     bytes: Vec<u8>,
-    /// What is on the disk.
+    /// The bytes on the disk.
     durable: Vec<u8>,
-    /// What is on its way there.
+    /// The changes on their way to the disk.
     changes: Vec<FileChange>,
 }
 
@@ -84,7 +84,7 @@ impl FileChange {
                 Self::Write { offset, bytes }.apply(to);
             }
             _ => {
-                // Pieces that a disk writes whole: of some length, and some of them not.
+                // The pieces that a disk writes as a whole: some of them may be missing.
                 let piece_len = 1 << random.below(8);
                 for (at, piece) in bytes.chunks(piece_len).enumerate() {
                     if random.one_in(2) {

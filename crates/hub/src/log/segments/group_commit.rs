@@ -29,9 +29,9 @@ pub(super) struct GroupCommit {
 /// The publishers of the events of a commit.
 #[derive(Default)]
 struct Waiters {
-    /// Those that wait, in the order of their events.
+    /// The appends that wait, in the order of their events.
     waiting: Vec<Waiter>,
-    /// Those that waited only until there was room for their events.
+    /// The appends that waited only until there was room for their events.
     held_back: Vec<Done>,
     /// How many of the events were acknowledged before they were written.
     accepted: u64,
@@ -109,7 +109,7 @@ impl GroupCommit {
         }
     }
 
-    /// After a failure, what is left of a commit is cut off. If that fails, too, the next commit tries it again.
+    /// After a failure, the rest of a commit is cut off. If that fails, too, the next commit tries again.
     fn clean_up(&mut self, shared: &Shared) {
         let polled = self.writer.poll(&shared.catalog());
         if let Some(step) = polled {
@@ -202,7 +202,7 @@ impl GroupCommit {
 }
 
 impl Waiters {
-    /// Adds an append to a commit. Its events begin with a sequence; the one after them is returned.
+    /// Adds an append to a commit. Its events begin with this sequence. Returns the sequence after them.
     fn add(&mut self, waiting: Waiting, first: u64, commit: &mut Commit) -> u64 {
         let count = waiting.append.events.len() as u64;
         let sequences = first..first + count;
@@ -253,8 +253,8 @@ impl Shared {
     /// how long its first publisher waits for the others.
     const TURN_BYTES_MAX: usize = 4 << 20;
 
-    /// Writes all that waits, on a thread that may block. If other logs wait for such a thread, one of them has it after each
-    /// commit.
+    /// Writes all waiting appends, on a thread that may block. If other logs wait for such a thread, one of them gets
+    /// it after each commit.
     pub(super) fn begin_commits(self: Arc<Self>, runtime: &Handle) {
         let next = runtime.clone();
         blocking_work::start(runtime, WorkKind::Commit, move || {
@@ -266,18 +266,18 @@ impl Shared {
         });
     }
 
-    /// Writes all that waits.
+    /// Writes all waiting appends.
     pub(super) fn run_commits(&self) {
         while self.run_commit() {}
     }
 
-    /// Writes what waits, up to the limit of a commit. Returns false if nothing waits.
+    /// Writes waiting appends, up to the limit of a commit. Returns false if none waits.
     fn run_commit(&self) -> bool {
         let mut writer = self.writer();
         let Some((commit, waiters)) = self.next_commit() else {
             return false;
         };
-        // The publishers have been told, and the log of the hub.
+        // The publishers have been told, and so has the log of the hub.
         let _ = writer.commit(self, commit, waiters);
         true
     }
@@ -305,7 +305,7 @@ impl Shared {
         }
         queue.bytes -= bytes;
         drop(queue);
-        // There is room again for those that were held back.
+        // There is room again for the appends that were held back.
         for done in waiters.held_back.drain(..) {
             done(Ok(Acknowledged::Accepted));
         }
@@ -354,7 +354,7 @@ impl Shared {
     fn remove(&self, dropped: Segment) -> Result<(), LogError> {
         let first = dropped.first;
         match self.storage.remove(&segment_name(first)) {
-            // Somebody else has removed it.
+            // Another process has removed it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => {
                 self.catalog_mut().segments.push_front(dropped);
@@ -366,7 +366,7 @@ impl Shared {
         synced.map_err(|error| self.error("remove", first, error))
     }
 
-    /// Writes and syncs what waits, and wakes all readers.
+    /// Writes and syncs all waiting appends, and wakes all readers.
     pub(super) fn close(&self) {
         self.run_commits();
         if let Err(error) = self.maintain(EventTime::default()) {
@@ -376,7 +376,8 @@ impl Shared {
         self.readers().wake(|_| u64::MAX);
     }
 
-    /// Ends all writing, and lets another log use the folder. What waits is refused. A commit that runs is waited for.
+    /// Ends all writing, and lets another log use the folder. Waiting appends are refused. Waits for a commit that
+    /// runs.
     pub(super) fn end(&self) {
         let _maintenance = self.compacted.lock().expect(POISONED);
         let _writer = self.writer();

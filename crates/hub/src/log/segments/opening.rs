@@ -13,7 +13,7 @@ use crate::core::log::{
 #[derive(Debug)]
 pub(super) struct OpenedLog {
     pub(super) catalog: Catalog,
-    /// Whether the last segment is still being written.
+    /// True if the last segment is still being written.
     pub(super) is_last_open: bool,
     pub(super) damage: Vec<Damage>,
 }
@@ -60,7 +60,7 @@ pub(super) fn open(storage: &dyn Storage, division: Division) -> Result<OpenedLo
 /// A file whose creation was interrupted is no longer than that: it has no records yet.
 const NEW_LEN_MAX: u64 = 64 << 20;
 
-/// What a file's name ends with as long as it is not part of the log yet.
+/// The names of files that are not part of the log yet end with this.
 pub(super) const UNFINISHED_SUFFIX: &str = ".new";
 
 fn open_segment(

@@ -159,7 +159,7 @@ impl Sought {
         }
     }
 
-    /// Whether it is the next event of the segment.
+    /// Returns true if the record is the event that is sought.
     fn is(&mut self, record: &Record<'_>) -> bool {
         match self {
             Self::After(0) => true,

@@ -9,11 +9,11 @@ use crate::core::log::{Header, Trailer};
 use crate::log::{GapReason, PerKey, Stamp};
 use crate::random::Random;
 
-/// What became of each published event. Its number is its payload.
+/// The fate of each published event. Its number is its payload.
 #[derive(Debug, Default)]
 struct Book {
     published: u64,
-    /// What was acknowledged, by the number of the event: the level and the sequence.
+    /// The acknowledged events: number, level and sequence.
     acknowledged: Vec<(u64, Level, u64)>,
     /// The key of each event, by its number.
     keys: Vec<u64>,
@@ -137,12 +137,12 @@ impl World {
         self.log = opened.expect("the disk works");
         assert_eq!(self.log.damage(), [], "nothing that was synced has changed");
         let kept = self.check(survives);
-        // What was not as safe as it had to be may be gone, and its sequence may be another's.
+        // An event that was not yet safe may be gone, and another event may have its sequence.
         let mut book = self.book.lock().unwrap();
         book.acknowledged
             .retain(|(number, _, _)| kept.contains(number));
         for acknowledged in &mut book.acknowledged {
-            // What is there now is synced: opening does that.
+            // Opening has synced everything that is there now.
             acknowledged.1 = Level::Synced;
         }
     }
@@ -218,7 +218,7 @@ impl World {
 }
 
 impl World {
-    /// Whether newer events of its key are kept in place of an event.
+    /// Returns true if newer events of its key are kept in place of an event.
     fn is_replaced(&self, book: &Book, number: u64, kept: &[u64]) -> bool {
         let key = |number: u64| book.keys[number as usize];
         let newer = kept

@@ -35,7 +35,7 @@ pub(super) async fn run(subscriber: &Subscriber, settings: &LiveSettings) {
     }
 }
 
-/// Sends what is queued now, and not what comes meanwhile.
+/// Sends the events that are queued now, and not those that come meanwhile.
 async fn send_all(subscriber: &Subscriber, bytes_max: usize) {
     let mut left = subscriber.snapshot().queued as usize;
     while left > 0 {

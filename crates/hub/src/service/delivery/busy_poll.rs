@@ -11,10 +11,10 @@ use crate::core::BackOff;
 
 /// Keeps the thread of the runtime awake for a short time.
 ///
-/// For a thread, to sleep and to be woken by another core takes longer than everything else that the hub does with an
-/// event. While events come one after the other, a busy poll gets the next one without this delay. Between two looks,
-/// it lets the runtime run other tasks, and yields the core to other threads. If other threads need the core, or no
-/// event comes, the poll has failed, and a back-off makes the next waits sleep.
+/// Putting a thread to sleep and waking it from another core takes longer than everything else that the hub does with
+/// an event. While events come one after the other, a busy poll gets the next one without this delay. Between two
+/// looks, it lets the runtime run other tasks, and yields the core to other threads. If other threads need the core, or
+/// no event comes, the poll has failed, and a back-off makes the next waits sleep.
 #[derive(Debug, Default)]
 pub(super) struct BusyPoll {
     /// The end of the current poll.
@@ -39,7 +39,7 @@ impl BusyPoll {
         }
     }
 
-    /// No events have come: looks again, or ends the poll.
+    /// Notes that no events have come: looks again, or ends the poll.
     pub(super) fn handle_nothing(&mut self, context: &mut Context<'_>) {
         let Some(until) = self.until else {
             return;

@@ -1,7 +1,7 @@
 //! The delivery task of a subscriber that reads the log of its topic.
 //!
-//! It keeps a window of unanswered events, as the task of any twoway subscriber does. But nothing is lost here: an event
-//! that fails is read again, and while the subscriber is absent, all events wait in the log.
+//! It keeps a window of events in flight, as the task of any twoway subscriber does. But no event is lost here: a
+//! failed event is read again, and while the subscriber is absent, all events wait in the log.
 
 use std::collections::VecDeque;
 use std::future::{pending, poll_fn, ready};
@@ -26,10 +26,10 @@ use crate::service::durable::{Batch, Delivery, HasRead, Readable, Reader, ToRead
 use crate::service::one_line::OneLine;
 use crate::service::subscriber::Subscriber;
 
-/// How long replies of a subscriber count that was removed. After that, its events go to others.
+/// How long the replies of a removed subscriber count. After that, its events go to others.
 const LAST_REPLIES_MAX: Duration = Duration::from_secs(1);
-/// At most so many events leave together: a part of the largest window, so that the subscriber works on some events while the hub prepares
-/// others.
+/// The maximum number of events that leave together: a part of the largest window, so that the subscriber works on some
+/// events while the hub prepares others.
 const TOGETHER_MAX: usize = PENDING_LIMIT / 8;
 
 /// Delivers until the subscription ends, and then waits for the last replies.
@@ -56,11 +56,11 @@ struct DurableDelivery<'a> {
     subscriber: &'a Arc<Subscriber>,
     reader: &'a Arc<Reader>,
     directory: &'a ObjectDirectory,
-    /// What it is among those that share the subscription.
+    /// The subscriber, as one of those that share the subscription.
     member: Member,
     window: Arc<DurableWindow>,
-    /// The read that goes on beside deliveries, if there is one. It is a task of its own: what it brings is for all that share the
-    /// subscription, and does not wait for this one.
+    /// The read that goes on beside deliveries, if there is one. It is a task of its own: the events that it reads are
+    /// for all that share the subscription, and must not wait for this delivery task.
     ahead: JoinSet<HasRead>,
     /// Where the log had no events when it was read last. `None` if it is worth reading.
     readable: Option<Readable>,
@@ -84,12 +84,12 @@ impl DurableDelivery<'_> {
         let (subscriber, reader) = (self.subscriber, self.reader);
         loop {
             let mut changed = pin!(reader.changed());
-            // From here on no change is missed.
+            // From here on, every change is noticed.
             changed.as_mut().enable();
             self.settle_attempts().await;
             if self.absence.is_absent() && reader.is_sticky() {
                 reader.save();
-                // Others have its keys. It gets some back once it can be reached.
+                // Others have its keys now. It gets some of them back once it can be reached.
                 let back = self.come_back();
                 if has_ended_before(subscriber, back).await {
                     break;
@@ -120,7 +120,7 @@ impl DurableDelivery<'_> {
                     has_ended_before(subscriber, self.deliver(batch)).await
                 }
                 Batch::Read(to_read) => {
-                    // It may take long.
+                    // This may take long.
                     reader.save();
                     has_ended_before(subscriber, self.read(to_read)).await
                 }
@@ -179,7 +179,7 @@ impl DurableDelivery<'_> {
             () = timer => Woken::Changed,
             has_read = ahead.join_next(), if is_reading => match has_read {
                 Some(Ok(has_read)) => Woken::HasRead(has_read),
-                // It was cancelled, and reads again.
+                // The read was cancelled. The task reads again.
                 _ => Woken::Changed,
             },
             () = has_events, if is_waiting => {
@@ -261,7 +261,7 @@ impl DurableDelivery<'_> {
             let has_failed = answer.is_err();
             self.window.note(sequence, answer);
             if has_failed {
-                // Those that share the subscription need not wait for the rest while this one settles the failure.
+                // The other members of the subscription need not wait for the rest while this one settles the failure.
                 drop(unsent);
                 return self.settle_attempts().await;
             }
@@ -401,7 +401,7 @@ impl DurableDelivery<'_> {
                 .retry_count
                 .tolerates(self.absence.attempts())
         {
-            // No position is kept for it, so nothing is gained if it comes back.
+            // Its position is not kept, so nothing is gained if it comes back.
             tracing::info!("ended the subscription of {name}, which cannot be reached: {error}");
             return self.subscriber.remove();
         }
@@ -415,7 +415,7 @@ impl DurableDelivery<'_> {
         has_ended_before(self.subscriber, sleep(wait)).await;
     }
 
-    /// Waits for the last replies; of a subscriber that was removed, not for long.
+    /// Waits for the last replies, but not for long if the subscriber was removed.
     async fn wait_for_last_replies(&mut self) {
         let limit = match self.subscriber.is_gone() {
             true => LAST_REPLIES_MAX,
@@ -425,7 +425,7 @@ impl DurableDelivery<'_> {
         let _ = tokio::time::timeout(limit, self.wait_for_replies()).await;
     }
 
-    /// Waits until no event is unanswered.
+    /// Waits until no event is in flight.
     async fn wait_for_replies(&mut self) {
         loop {
             let mut changed = pin!(self.reader.changed());
@@ -467,7 +467,7 @@ async fn tell_losses(subscriber: &Subscriber) {
     }
 }
 
-/// Runs a step, and cancels it if the subscription ends. Returns whether it has.
+/// Runs a step, and cancels it if the subscription ends. Returns true if it has ended.
 async fn has_ended_before(subscriber: &Subscriber, step: impl Future<Output = ()>) -> bool {
     let ended = poll_fn(|context| subscriber.poll_ended(context));
     tokio::select! {
@@ -477,8 +477,8 @@ async fn has_ended_before(subscriber: &Subscriber, step: impl Future<Output = ()
     }
 }
 
-/// Begins a step now, and goes on with it in a task. The first poll of a new task has to wait, on a runtime of one thread until this
-/// task does: the disk would idle while events are sent.
+/// Begins a step now, and continues it in a task. On a runtime of one thread, the first poll of a new task would wait
+/// until this task yields, and the disk would idle while events are sent.
 fn begin_task<T: Send + 'static>(
     tasks: &mut JoinSet<T>,
     step: impl Future<Output = T> + Send + 'static,

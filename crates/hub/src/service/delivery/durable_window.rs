@@ -17,14 +17,14 @@ use crate::lock::Mutex;
 use crate::service::durable::Reader;
 use crate::service::subscriber::Subscriber;
 
-/// The unanswered events of one delivery task.
+/// The events in flight of one delivery task.
 pub(super) struct DurableWindow {
     subscriber: Weak<Subscriber>,
     reader: Arc<Reader>,
     member: Member,
     /// The number of the position for which its events were read.
     position_number: AtomicU64,
-    /// Held for a few moves. Nothing that belongs to a connection is dropped under it.
+    /// Held for a few moves. No object that belongs to a connection is dropped while it is held.
     in_flight: Mutex<DurableInFlight<PendingEvent>>,
 }
 
@@ -48,7 +48,7 @@ impl DurableWindow {
         self.lock().room()
     }
 
-    /// Whether no event is unanswered.
+    /// Returns true if no event is in flight.
     pub(super) fn is_empty(&self) -> bool {
         self.lock().is_empty()
     }
@@ -100,9 +100,9 @@ impl DurableWindow {
         self.lock().take_attempts()
     }
 
-    /// Gives up the events whose replies are late. They count as refused. If the position was set, it gives up all: they
-    /// are not pending any more, and a reply says nothing about the next delivery. Returns true if events may be late that programs
-    /// have pulled.
+    /// Gives up the events whose replies are late. They count as refused. If the position was set, all events are given
+    /// up: they are not pending any more, and a reply says nothing about the next delivery. Returns true if events that
+    /// programs have pulled may be late.
     pub(super) fn give_up_late(&self) -> bool {
         let number = self.reader.position_number();
         if self.position_number.swap(number, Ordering::Relaxed) != number {
@@ -139,7 +139,7 @@ impl DurableWindow {
         self.follow(ended);
     }
 
-    /// Moves the position, and counts.
+    /// Moves the position, and counts the events.
     fn follow(&self, ended: Ended) {
         let Ended {
             acknowledged,

@@ -66,7 +66,7 @@ impl Subscriber {
         events: &mut Vec<Event>,
         now: Instant,
     ) -> bool {
-        // This must not hold the lock: if the connection breaks meanwhile, it reports that to this subscriber.
+        // Send without the lock: if the connection breaks meanwhile, it reports that to this subscriber.
         let (proxy, behind) = (self.proxy(), position.behind.as_ref());
         let Some(sent) = proxy.try_forward(events, self, position.first, behind) else {
             return false;
@@ -123,7 +123,7 @@ impl Subscriber {
         })
     }
 
-    /// Gives up the events that were sent at least `limit` ago. Returns how many.
+    /// Gives up the events that were sent at least `limit` ago. Returns their number.
     pub(super) fn give_up_late(&self, limit: Duration) -> usize {
         let late = self.lock().in_flight().take_late(limit, Instant::now());
         // Dropped after the lock is released, because that takes the lock of the connection.

@@ -5,7 +5,7 @@
 //! - `oneway.rs`: sends all queued events in one write
 //! - `batched.rs`: collects events for a while
 //! - `twoway.rs`: keeps a window of a few events in flight
-//! - `durable.rs`: reads the log of a durable topic, and keeps a window of unanswered events (`durable_window.rs`)
+//! - `durable.rs`: reads the log of a durable topic, and keeps a window of events in flight (`durable_window.rs`)
 //! - `pulled.rs`: keeps events until programs ask for them
 //! - `link.rs`: forwards all queued events to another topic in one call
 //!

@@ -59,7 +59,7 @@ pub(super) async fn run(subscriber: &Subscriber) {
             }
         }
     }
-    // What is queued counts as lost.
+    // The queued events count as lost.
     subscriber.remove();
     waiting.end_all().await;
 }

@@ -98,7 +98,7 @@ impl<'a> Scheduler<'a> {
         }
     }
 
-    /// Pauses before a round if the schedule says so. Returns whether it rests.
+    /// Rests before a round if the schedule says so. Returns true if it rests.
     fn begin_rest(&mut self, now: Instant, rest_max: Duration, context: &mut Context<'_>) -> bool {
         let Some(rest) = self.schedule.rest(now, rest_max) else {
             return false;
@@ -107,7 +107,7 @@ impl<'a> Scheduler<'a> {
         self.ready.set_resting(is_resting);
         if is_resting {
             self.schedule.note_rest();
-            // A subscriber that has as many events already as a rest could bring does not wait: its delivery task
+            // If a subscriber has as many events already as a rest could bring, they do not wait: its delivery task
             // sends them.
             for subscriber in self.ready.all() {
                 subscriber.wake_delivery_if_full_batch();
@@ -145,8 +145,8 @@ struct ReadyEvents {
 }
 
 impl Subscriber {
-    /// Sends queued events, or wakes the delivery task to do so. Returns whether there was more than one event, or the
-    /// delivery task has some.
+    /// Sends queued events, or wakes the delivery task to do so. Returns true if there was more than one event, or if
+    /// the delivery task has some.
     fn send_ready(self: &Arc<Self>, now: Instant, buffers: &mut Buffers) -> bool {
         let Some(taken) = self.take_ready(now, &mut buffers.batches) else {
             self.wake_delivery();

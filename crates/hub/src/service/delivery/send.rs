@@ -5,7 +5,7 @@ use floe::forwarding::Events;
 
 use crate::service::subscriber::Subscriber;
 
-/// Sends queued events, within limits. Returns how many. `events` is an empty list, which keeps its memory.
+/// Sends queued events, within limits. Returns their number. `events` is an empty list, which keeps its memory.
 pub(super) async fn send(
     subscriber: &Subscriber,
     events_max: usize,

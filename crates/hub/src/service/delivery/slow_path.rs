@@ -61,7 +61,7 @@ impl<'a> SlowPath<'a> {
         }
     }
 
-    /// How much is in flight, on the fast path too.
+    /// The number and bytes of the events in flight, including those on the fast path.
     pub(super) fn load(&self) -> Load {
         self.load_with(self.subscriber.fast_load())
     }
@@ -253,7 +253,7 @@ impl<'a> SlowPath<'a> {
 }
 
 impl<'a> SlowDelivery<'a> {
-    /// Takes whatever connection there is when it is polled.
+    /// Takes any connection that exists when it is polled.
     fn new(subscriber: &'a Subscriber, number: u64, event: Event) -> Self {
         Self::over(Cow::Borrowed(subscriber.proxy()), number, event)
     }

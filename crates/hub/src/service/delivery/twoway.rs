@@ -28,7 +28,7 @@ pub(super) async fn run(subscriber: &Arc<Subscriber>) {
             NextEvents::Queued(room) => {
                 let oldest = subscriber.lock().subscription.oldest();
                 let count = subscriber.take(room.events, room.bytes, &mut taken);
-                // The time of all may have been over.
+                // The lifespan of all of them may have been over.
                 if count.await > 0 {
                     subscriber.lock().note_batch(subscriber.latencies(), oldest);
                 }
@@ -109,7 +109,7 @@ impl TwowayDelivery<'_> {
         WindowRoom::beside(in_flight, window_size).filter(|_| may_send)
     }
 
-    /// Returns true if the connection of the events in flight has ended, even if a new connection exists already.
+    /// Returns true if the connection of the events in flight has ended, even if there is a new connection already.
     fn is_broken(&self) -> bool {
         !self.subscriber.proxy().is_connected()
             || self.subscriber.lock().in_flight().has_lost_connection()

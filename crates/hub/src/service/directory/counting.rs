@@ -8,10 +8,11 @@ use crate::service::destroyed_topics::TopicCounts;
 use crate::service::pace::STEP;
 use crate::service::topic::{Counting, Topic};
 
-/// The sum over all topics of a hub, those included that were destroyed, while it is made.
+/// The sum over all topics of a hub while it is made. It includes destroyed topics.
 ///
-/// Topics may be destroyed between two steps. The counts of a destroyed topic join the sum of all of these when nothing else
-/// refers to the topic. So the steps hold all topics first, and then read that sum: it has none of the topics that they hold.
+/// Topics may be destroyed between two steps. The counts of a destroyed topic join the sum of destroyed topics when
+/// nothing else refers to the topic. So the steps first hold all topics, and then read that sum: it includes none of
+/// the topics that they hold.
 pub(crate) struct CountingAll<'a> {
     directory: &'a ObjectDirectory,
     phase: CountingAllPhase,
@@ -43,7 +44,7 @@ impl<'a> CountingAll<'a> {
         }
     }
 
-    /// Looks at some topics or subscribers. Returns how many, or nothing if all are counted.
+    /// Looks at some topics or subscribers. Returns their number, or `None` if all are counted.
     pub(crate) fn step(&mut self) -> Option<usize> {
         match &self.phase {
             CountingAllPhase::Settling(rest) => {

@@ -22,7 +22,7 @@ pub(super) struct Arrivals {
 /// Events that are on their way into the log. The lock is held for a few moves only, because the log calls back.
 #[derive(Debug, Default)]
 struct UnderWay {
-    /// By event, the publishers that have sent it again meanwhile.
+    /// By event, the publishers that have sent the event again meanwhile.
     waiting: HashMap<Origin, Vec<oneshot::Sender<Appended>>>,
     /// Events that did not get into the log. They are forgotten before the next ones are judged.
     failed: HashMap<Origin, AppendError>,
@@ -38,12 +38,12 @@ pub(super) enum Arrival {
     Duplicate,
     /// They came before, and were not written.
     Failed(AppendError),
-    /// Nothing is known of them any more.
+    /// They are so old that the log remembers nothing of them.
     TooOld,
 }
 
 impl Arrivals {
-    /// Knows this many publishers at most.
+    /// Creates arrivals that remember at most this many publishers.
     pub(super) fn new(publishers_max: usize) -> Self {
         Self {
             known: Mutex::new(Deduplication::new(publishers_max)),
@@ -56,8 +56,8 @@ impl Arrivals {
         self.known.lock().note(&origin.publisher, origin.sequence);
     }
 
-    /// Appends those of these events that have not come before. `origin` is that of the first; the others follow it. Returns
-    /// what happened to each part, and the events of a part that was appended.
+    /// Appends those of these events that have not come before. `origin` is that of the first; the others follow it.
+    /// Returns the fate of each part, with the events of a part that was appended.
     pub(super) fn append(
         &self,
         log: &dyn EventLog,
@@ -163,7 +163,7 @@ fn settle(under_way: &Mutex<UnderWay>, numbers: Vec<Origin>, result: &Appended) 
     }
 }
 
-/// The origin of the event at this place of the events that begin with `first`.
+/// The origin of the event at this offset behind `first`.
 fn nth(first: &Origin, at: u64) -> Origin {
     Origin {
         publisher: first.publisher.clone(),

@@ -51,10 +51,10 @@ pub(crate) enum ToRead {
         attempt: u32,
     },
     /// A pending event of a sticky subscription.
-    Keyed {
+    Sticky {
         /// Its sequence.
         sequence: u64,
-        /// Whether a member gets it now. Otherwise it is read for its key.
+        /// True if a member gets it now. If false, it is read for its key.
         is_wanted: bool,
     },
 }

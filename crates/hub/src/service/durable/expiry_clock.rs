@@ -27,7 +27,7 @@ impl ExpiryClock {
         }
     }
 
-    /// Whether the lifespan of an event is over.
+    /// Returns true if the lifespan of an event is over.
     pub(crate) fn is_over(&self, stamp: &Stamp, event: &Event) -> bool {
         // An event with a wrong lifespan was refused, or came from an older hub.
         let own = lifespan_of(event.as_bytes()).ok().flatten();
@@ -35,7 +35,7 @@ impl ExpiryClock {
         is_over(stamp.time, lifespans, self.now)
     }
 
-    /// Whether the first of these events has expired.
+    /// Returns true if the first of these events has expired.
     pub(super) fn is_over_first(&self, feed: &VecDeque<(Stamp, Event)>) -> bool {
         let first = feed.front();
         first.is_some_and(|(stamp, event)| self.is_over(stamp, event))

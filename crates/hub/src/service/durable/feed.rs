@@ -18,7 +18,7 @@ pub(super) struct Feed {
     is_reading: bool,
     /// The sequence from which the last read began that brought events.
     last_from: u64,
-    /// Events are missing behind those that wait, as a read ahead has found.
+    /// Missing events follow the waiting ones, as a read ahead has found.
     has_gap: bool,
 }
 
@@ -67,7 +67,8 @@ impl Feed {
         Some(self.begin())
     }
 
-    /// Begins to read while the events of the last read wait, if no other task reads. So there are the events of two reads at most.
+    /// Begins to read while the events of the last read wait, if no other task reads. So the feed holds the events of
+    /// at most two reads.
     pub(super) fn begin_read_ahead(&mut self) -> Option<ToRead> {
         let Some((first, _)) = self.events.front() else {
             return self.begin_read();
@@ -93,15 +94,15 @@ impl Feed {
         is_current
     }
 
-    /// Adds what was read, up to the sequence `next`.
+    /// Adds the events of a read, up to the sequence `next`.
     pub(super) fn extend(&mut self, read: impl Iterator<Item = (Stamp, Event)>, next: u64) {
         self.events.extend(read);
         self.last_from = self.next;
         self.next = next;
     }
 
-    /// Events are missing that would come next. Returns true if those that wait come first: what was read is of no use then, and the
-    /// gap is found again when they have gone.
+    /// Notes that the next events are missing. Returns true if other events wait before them. The events of this read
+    /// are then dropped, and the gap is found again when the waiting ones have gone.
     pub(super) fn defer_gap(&mut self) -> bool {
         self.has_gap = !self.events.is_empty();
         self.has_gap

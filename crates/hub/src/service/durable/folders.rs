@@ -63,7 +63,8 @@ impl LogFolders {
         &self.counts
     }
 
-    /// Whether there is a log of a topic. If something else is in its place, or cannot be looked at, opening says so.
+    /// Returns true if there is a log of a topic, or something that cannot be looked at in its place. Opening the log
+    /// then returns the error.
     pub(crate) fn has(&self, topic: &str) -> bool {
         let Ok(folder) = self.folder(topic) else {
             return false;
@@ -72,10 +73,10 @@ impl LogFolders {
         !found.is_err_and(|error| error.kind() == ErrorKind::NotFound)
     }
 
-    /// Checks that the log of a topic is there, which the store has as durable.
+    /// Checks that the log of a topic exists which the store knows as durable.
     ///
     /// # Errors
-    /// [`StoreError`] if it is gone: a new one would hide that its events are.
+    /// [`StoreError`] if it is gone: a new log would hide the loss of its events.
     pub(crate) fn check_present(&self, topic: &str) -> Result<(), StoreError> {
         let folder = self.folder(topic)?;
         if self.has(topic) {
@@ -131,7 +132,8 @@ impl LogFolders {
         )
     }
 
-    /// Notes that the topic is about to be destroyed. If the hub ends after that, the folder goes if the topic does.
+    /// Notes that the topic is about to be destroyed. If the hub ends after that, the folder is removed when the topic
+    /// is.
     ///
     /// # Errors
     /// [`StoreError`] if the system refuses.
@@ -153,8 +155,8 @@ impl LogFolders {
         }
     }
 
-    /// Cleans up when the hub starts: removes what is left of destroyed topics, and names logs whose topics the store does
-    /// not have.
+    /// Cleans up when the hub starts: removes the rest of destroyed topics, and logs the names of topics that have a
+    /// log and are not in the store.
     pub(crate) fn tidy(&self, is_known: impl Fn(&str) -> bool) {
         let Some(entries) = self.root.as_ref().and_then(|root| fs::read_dir(root).ok()) else {
             return;

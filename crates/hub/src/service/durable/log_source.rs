@@ -14,13 +14,13 @@ use crate::service::catch_up::CatchUp;
 use crate::service::lifespan::DefaultLifespan;
 use crate::settings::DurableSettings;
 
-/// The log of a topic, with the rules by which it is read.
+/// The log of a topic, with the rules for reading it.
 #[derive(Debug, Clone)]
 pub(super) struct LogSource {
     /// The name of the topic.
     pub(super) topic: Arc<str>,
     pub(super) log: Arc<dyn EventLog>,
-    /// Those of the topic, which may change.
+    /// The settings of the topic, which may change.
     pub(super) settings: Arc<RwLock<DurableSettings>>,
     /// For events whose publishers give none.
     pub(super) lifespan: Arc<DefaultLifespan>,
@@ -76,7 +76,7 @@ impl LogSource {
         readable(&*self.log, from, self.level())
     }
 
-    /// Whether the log was closed, because its topic was destroyed or the hub ends.
+    /// Returns true if the log was closed, because its topic was destroyed or the hub ends.
     pub(super) fn is_closed(&self) -> bool {
         self.log.is_closed()
     }

@@ -7,9 +7,9 @@
 //! - `delivery.rs`: what it and the delivery tasks pass to one another
 //! - `feed.rs`, `log_source.rs`: what it has read, and from where
 //! - `pull.rs`: programs that pull these events
-//! - `standing.rs`: what a durable subscription tells of itself
+//! - `progress.rs`: the progress of a durable subscription, for observers
 //! - `expiry_clock.rs`: which events are too old to be delivered
-//! - `held.rs`: events of a sticky subscription that wait for the members that get their keys
+//! - `sticky_events.rs`: events of a sticky subscription that wait for the members that get their keys
 //! - `position_saver.rs`: keeps the file of a position up to date
 //! - `position_file.rs`: stores a position
 
@@ -18,15 +18,15 @@ mod delivery;
 mod expiry_clock;
 mod feed;
 mod folders;
-mod held;
 mod log_counts;
 mod log_source;
 mod position_file;
 mod position_saver;
+mod progress;
 mod pull;
 mod reader;
 mod reader_state;
-mod standing;
+mod sticky_events;
 mod topic_log;
 
 pub(crate) use delivery::{Batch, Delivery, HasRead, Readable, ToRead};

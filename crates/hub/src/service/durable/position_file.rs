@@ -12,19 +12,19 @@ use crate::core::durable::SavedPosition;
 use crate::service::user_accounts::UserName;
 use crate::store::StoreError;
 
-/// A file with four slots, of which the one with the highest number holds. A position is never written into the slot that
-/// was written last, nor into the one that is safe on the disk, nor into the one that is being synced. So a torn write
-/// leaves the position before it, and a loss of power leaves at least the one that was synced last, whatever it tears or
-/// reorders.
+/// A file with four slots. The position in the slot with the highest number is the current one. A position is never
+/// written into the slot that was written last, the one that is safe on the disk, or the one that is being synced. So a
+/// torn write leaves the previous position, and a loss of power leaves at least the one that was synced last, whatever
+/// it tears or reorders.
 ///
 /// ```text
 /// 0       8        16      20      24
 /// | magic | number | size | check | name, position, user |     at 1, 2, 3 and 4 times SLOT_LEN
 /// ```
 ///
-/// The user who began the subscription is absent if the hub does not know it. Integers are little-endian; `check` is the
-/// CRC-32C of the number, the size and all that follows. Earlier versions wrote shorter slots, all before the first one of these, and
-/// pending events one by one. They are read, and never written into.
+/// The user who began the subscription is absent if the hub does not know it. Integers are little-endian; `check` is
+/// the CRC-32C of the number, the size and all that follows. Earlier versions wrote shorter slots, all of them before
+/// the first of these, and pending events one by one. Such slots are read, and never written.
 #[derive(Debug)]
 pub(super) struct PositionFile {
     file: File,
@@ -202,7 +202,7 @@ impl PositionFile {
         synced
     }
 
-    /// What was written before the sync began is safe on the disk, if the sync has succeeded.
+    /// Ends a sync. If it succeeded, everything that was written before it began is safe on the disk.
     pub(super) fn end_sync(&mut self, has_succeeded: bool) {
         if let Some(synced) = self.syncing.take().filter(|_| has_succeeded) {
             self.safe = synced;
@@ -241,7 +241,7 @@ fn read_slot(file: &File, at: u64) -> io::Result<Option<Slot>> {
     Ok(parse_slot(&bytes))
 }
 
-/// The bytes that follow the head of a slot; `None` if this is no head.
+/// The bytes behind the head of a slot; `None` if this is not a head.
 fn size_of_slot(head: &[u8]) -> Option<usize> {
     let is_slot = head.starts_with(&MAGIC) || head.starts_with(&EARLIER_MAGIC);
     let size = u32::from_le_bytes(*head.get(16..)?.first_chunk()?) as usize;
@@ -387,7 +387,7 @@ mod tests {
             for next in 5..9 {
                 file.write("n", &position(number + next)).unwrap();
             }
-            // Nothing that was written since the sync began is whole.
+            // Tear everything that was written since the sync began.
             let mut torn = fs::read(&path).unwrap();
             for (at, byte) in torn.iter_mut().enumerate() {
                 if synced.get(at) != Some(byte) {

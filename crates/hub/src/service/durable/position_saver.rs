@@ -14,10 +14,11 @@ use crate::store::StoreError;
 pub(super) struct PositionSaver {
     /// `None` if the position is not kept.
     file: Option<PositionFile>,
-    /// True if the position has changed since it was written. No more events are delivered until it is written: a kill of the hub must
-    /// not repeat more of them than may be under way.
+    /// True if the position has changed since it was written. No more events are delivered until it is written: if the
+    /// hub is killed, it must not repeat more events than may be under way.
     pub(super) is_unsaved: bool,
-    /// True if events have been delivered since it was written. That can wait: without it, they come again as if it were the first time.
+    /// True if events have been delivered since it was written. Writing that can wait: without it, they come again as
+    /// if for the first time.
     pub(super) has_unsaved_attempts: bool,
     /// When it was written last, or could not be.
     saved_at: Option<Instant>,
@@ -33,7 +34,8 @@ pub(super) struct UnsyncedPosition {
     path: PathBuf,
 }
 
-/// Attempts are not written sooner after the last write: most of their events are acknowledged by then, and one write does for both.
+/// Attempts are not written sooner after the last write. Most of their events are acknowledged by then, and one write
+/// serves both.
 const SAVE_INTERVAL: Duration = Duration::from_millis(2);
 
 impl PositionSaver {
@@ -59,7 +61,8 @@ impl PositionSaver {
         self.file.as_ref().and_then(PositionFile::user)
     }
 
-    /// Writes the position if it has changed, or if attempts have waited long enough. Returns until when they wait, otherwise.
+    /// Writes the position if it has changed, or if attempts have waited long enough. Otherwise returns the time until
+    /// which they wait.
     pub(super) fn save_when_due(
         &mut self,
         name: &str,
@@ -124,7 +127,8 @@ impl PositionSaver {
         })
     }
 
-    /// The sync has ended. If it failed, the position is written and synced again: the system may have dropped what it could not write.
+    /// Ends the sync. If it failed, the position is written and synced again, because the system may have dropped the
+    /// bytes that it could not write.
     pub(super) fn end_sync(&mut self, has_succeeded: bool) {
         self.is_unsaved |= !has_succeeded;
         if let Some(file) = &mut self.file {

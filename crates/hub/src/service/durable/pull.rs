@@ -11,12 +11,12 @@ use super::delivery::{Batch, Delivery, HasRead, Readable};
 use super::reader::Reader;
 use crate::core::durable::Member;
 
-/// Takes events for a program that asks for them, at least one if one comes in time. They are delivered again if no
-/// acknowledgement comes. Returns none earlier if acknowledgements are late: the caller refuses those events, and pulls
-/// again.
+/// Takes events for a program that asks for them. Waits for at least one, but no longer than `until`. An event whose
+/// acknowledgement does not come is delivered again. If acknowledgements are late, this returns early with no events:
+/// the caller refuses the late events, and pulls again.
 ///
-/// Of the programs that wait, one waits for events, and the others for their turn: an event wakes one, however many there are.
-/// Returns `None` for a program that has `gone` while it waited, so that it takes no event from the others, and if the topic is
+/// If several programs wait, one of them waits for events, and the others wait for its lock, so that an event wakes
+/// only one. Returns `None` if the program is `gone`, so that it takes no event from the others, and if the topic is
 /// destroyed.
 pub(crate) async fn pull(
     reader: &Arc<Reader>,
@@ -25,18 +25,18 @@ pub(crate) async fn pull(
     mut gone: Pin<&mut impl Future<Output = ()>>,
 ) -> Option<Vec<Delivery>> {
     let waits = until > Instant::now();
-    let turn = async {
+    let lock = async {
         match waits {
-            true => Some(reader.pull_turn().await),
+            true => Some(reader.pull_lock().await),
             false => None,
         }
     };
-    let turn = tokio::select! {
+    let lock = tokio::select! {
         biased;
         () = &mut gone, if waits => return None,
-        turn = timeout_at(until.into(), turn) => turn,
+        lock = timeout_at(until.into(), lock) => lock,
     };
-    let Ok(_turn) = turn else {
+    let Ok(_lock) = lock else {
         return Some(Vec::new());
     };
     let pulled = pull_unsaved(reader, count, until, gone).await;

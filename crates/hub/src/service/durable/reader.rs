@@ -11,12 +11,12 @@ use tokio::sync::futures::Notified;
 use super::delivery::{Batch, Delivery, HasRead, ToRead};
 use super::expiry_clock::ExpiryClock;
 use super::feed::Feed;
-use super::held::Keyed;
 use super::log_source::LogSource;
 use super::position_file::PositionFile;
 use super::position_saver::PositionSaver;
+use super::progress::Progress;
 use super::reader_state::ReaderState;
-use super::standing::Standing;
+use super::sticky_events::StickyEvents;
 use crate::core::durable::{
     Chase, Member, NotAcknowledged, PENDING_LIMIT, Reading, Redelivery, SavedPosition,
     SubscriptionPosition, Turn,
@@ -29,7 +29,8 @@ use crate::store::StoreError;
 
 /// Reads the log of a topic for one subscriber, or for several that share a subscription.
 ///
-/// Memory is bounded whatever the distance to the end of the log: a reader holds the events of one read, or of two if it is far behind.
+/// Memory is bounded whatever the distance to the end of the log is: a reader holds the events of one read, or of two
+/// if it is far behind.
 #[derive(Debug)]
 pub(crate) struct Reader {
     source: LogSource,
@@ -38,12 +39,12 @@ pub(crate) struct Reader {
     /// Guards the position and the events that were read. It is held for a few moves, and while a position of a few bytes
     /// is written into the cache of the system.
     state: Mutex<ReaderState>,
-    /// Something has changed for the delivery tasks.
+    /// Notified when something has changed for the delivery tasks.
     changed: Notify,
     /// Held while the position is synced, which waits for the disk. It is taken before `state`.
-    sync_turn: Mutex<()>,
-    /// Held by the program that waits for events to pull. The others wait for their turn.
-    pull_turn: tokio::sync::Mutex<()>,
+    sync_lock: Mutex<()>,
+    /// Held by the program that waits for events to pull. The others wait for the lock.
+    pull_lock: tokio::sync::Mutex<()>,
 }
 
 /// A read takes at most this many events.
@@ -112,15 +113,15 @@ impl Reader {
                 position,
                 dead_letters: None,
                 lifespan: None,
-                held: None,
+                sticky_events: None,
                 next_member: 0,
                 chase: Chase::default(),
                 saver,
                 expired: 0,
             }),
             changed: Notify::new(),
-            sync_turn: Mutex::default(),
-            pull_turn: tokio::sync::Mutex::default(),
+            sync_lock: Mutex::default(),
+            pull_lock: tokio::sync::Mutex::default(),
         })
     }
 
@@ -155,9 +156,9 @@ impl Reader {
         state.position.reconfigure(reading.redelivery, pending_max);
         state.dead_letters = reading.dead_letters_of(&self.source.topic);
         state.lifespan = reading.lifespan;
-        let known = state.held.as_ref().map(Keyed::context_key);
+        let known = state.sticky_events.as_ref().map(StickyEvents::context_key);
         if known != reading.sticky.as_deref() {
-            state.held = reading.sticky.as_deref().map(Keyed::new);
+            state.sticky_events = reading.sticky.as_deref().map(StickyEvents::new);
             state.position.forget_partitions();
         }
         drop(state);
@@ -174,8 +175,8 @@ impl Reader {
     /// A member has left or cannot be reached. It joins again when it polls.
     pub(crate) fn leave(&self, member: Member) {
         let mut state = self.lock();
-        if let Some(held) = &mut state.held {
-            held.leave(member);
+        if let Some(waiting) = &mut state.sticky_events {
+            waiting.leave(member);
         }
         drop(state);
         self.changed.notify_waiters();
@@ -183,24 +184,25 @@ impl Reader {
 
     /// Returns true if the events of one key go to one member.
     pub(crate) fn is_sticky(&self) -> bool {
-        self.lock().held.is_some()
+        self.lock().sticky_events.is_some()
     }
 
-    /// The next step of the task of a member that may deliver this many events. Events that it returns count as delivered from
-    /// now on.
+    /// Returns the next step of the task of a member that may deliver this many events. Events that it returns count as
+    /// delivered from now on.
     ///
-    /// Without `may_read`, it does not say to read new events: a task that has found none waits until there are some.
+    /// Without `may_read`, it does not return a read of new events: a task that has found none waits until there are
+    /// some.
     pub(crate) fn poll(&self, member: Member, room: usize, may_read: bool, now: Instant) -> Batch {
         let mut state = self.lock();
         let clock = self.clock(&state);
         state.poll(member, room, may_read, now, &clock)
     }
 
-    /// A read that goes on while the events of the last one are delivered, if the reader is far behind and need not wait for live
-    /// traffic. Call [`Reader::read`] with it.
+    /// Returns a read to run while the events of the last one are delivered, if the reader is far behind and need not
+    /// wait for live traffic. Call [`Reader::read`] with it.
     pub(crate) fn begin_read_ahead(&self) -> Option<ToRead> {
         let state = &mut *self.lock();
-        let may_read = state.held.is_none() && state.chase.may_read_ahead();
+        let may_read = state.sticky_events.is_none() && state.chase.may_read_ahead();
         may_read.then(|| state.feed.begin_read_ahead()).flatten()
     }
 
@@ -212,7 +214,7 @@ impl Reader {
         };
         let (from, limits) = match to_read {
             ToRead::Next { from, .. } => (from, self.turn().await),
-            ToRead::Again { sequence, .. } | ToRead::Keyed { sequence, .. } => {
+            ToRead::Again { sequence, .. } | ToRead::Sticky { sequence, .. } => {
                 (sequence, self.source.limits(1, READ_BYTES_MAX))
             }
         };
@@ -233,7 +235,7 @@ impl Reader {
         }
     }
 
-    /// How much it reads next. If it is far behind, it waits for its turn beside live traffic.
+    /// Decides how much it reads next. If it is far behind, waits for its turn beside live traffic.
     async fn turn(&self) -> ReadLimits {
         loop {
             match self.poll_turn() {
@@ -269,7 +271,7 @@ impl Reader {
         self.lock().chase.handle_read(is_full, took);
     }
 
-    /// Its sends or replies have kept a processor busy since then.
+    /// Notes that its sends or replies have kept a processor busy since then.
     pub(crate) fn note_busy(&self, since: Instant) {
         let chase = &mut self.lock().chase;
         if chase.is_far_behind() {
@@ -277,9 +279,9 @@ impl Reader {
         }
     }
 
-    /// Waits for the turn of a program that waits for events. Turns come in the order of the calls.
-    pub(super) async fn pull_turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
-        self.pull_turn.lock().await
+    /// Waits until no other program waits for events. Programs get the lock in the order of their calls.
+    pub(super) async fn pull_lock(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.pull_lock.lock().await
     }
 
     /// Waits until something has changed for the delivery tasks. It notes changes from the moment when it is enabled.
@@ -310,7 +312,7 @@ impl Reader {
         self.source.readable(from)
     }
 
-    /// Whether the log was closed: it gets no more events.
+    /// Returns true if the log was closed: it gets no more events.
     pub(super) fn is_closed(&self) -> bool {
         self.source.is_closed()
     }
@@ -366,13 +368,13 @@ impl Reader {
         self.changed.notify_waiters();
     }
 
-    /// The events that this member, or programs that pull, have got, and whose acknowledgement is late.
+    /// The events that this member, or programs that pull, have got, and whose acknowledgements are late.
     pub(crate) fn late(&self, member: Member, now: Instant) -> Vec<u64> {
         self.lock().position.late(member, now)
     }
 
-    /// Refuses the events that programs have pulled and not acknowledged in time, up to the first one that is to become a dead letter.
-    /// Returns that one, and the number of its attempts.
+    /// Refuses the events that programs have pulled and not acknowledged in time, up to the first that is to become a
+    /// dead letter. Returns that event, and the number of its attempts.
     pub(crate) fn refuse_late_pulls(&self, now: Instant) -> Option<(u64, u32)> {
         let mut state = self.lock();
         let late = state.position.late(Member::PULLING, now);
@@ -390,7 +392,7 @@ impl Reader {
         dead
     }
 
-    /// Writes the position, if it has changed. It then survives the end of the process.
+    /// Writes the position if it has changed. It then survives the end of the process.
     pub(crate) fn save(&self) {
         let state = &mut *self.lock();
         // An error is logged, and the next acknowledgement tries again.
@@ -399,7 +401,8 @@ impl Reader {
             .save(&self.name, &state.position, Instant::now());
     }
 
-    /// Writes the position if it has changed. Attempts alone may wait for an acknowledgement: then it returns when to call this again.
+    /// Writes the position if it has changed. If only attempts have changed, they may wait for an acknowledgement: it
+    /// then returns when to call this again.
     pub(crate) fn save_when_due(&self, now: Instant) -> Option<Instant> {
         let state = &mut *self.lock();
         state.saver.save_when_due(&self.name, &state.position, now)
@@ -410,7 +413,7 @@ impl Reader {
     /// # Errors
     /// [`StoreError`] if the system refuses. It is logged, too.
     pub(crate) fn sync(&self) -> Result<(), StoreError> {
-        let _turn = self.sync_turn.lock();
+        let _lock = self.sync_lock.lock();
         let unsynced = {
             let state = &mut *self.lock();
             let now = Instant::now();
@@ -426,11 +429,11 @@ impl Reader {
         synced.inspect_err(|error| tracing::error!("{error}"))
     }
 
-    /// Where the subscription is, and what happened to its events.
-    pub(crate) fn standing(&self) -> Standing {
+    /// The progress of the subscription.
+    pub(crate) fn progress(&self) -> Progress {
         let end = self.source.log.contents().next;
         let state = self.lock();
-        Standing {
+        Progress {
             floor: state.position.floor(),
             next: state.position.next(),
             end,
@@ -443,7 +446,11 @@ impl Reader {
     /// The bytes of the events that were read and are not delivered yet.
     pub(crate) fn buffered_bytes(&self) -> u64 {
         let state = self.lock();
-        (state.feed.byte_len() + state.held.as_ref().map_or(0, Keyed::byte_len)) as u64
+        (state.feed.byte_len()
+            + state
+                .sticky_events
+                .as_ref()
+                .map_or(0, StickyEvents::byte_len)) as u64
     }
 
     /// A number that changes when the position is set.
@@ -462,7 +469,7 @@ impl Reader {
         self.changed.notify_waiters();
     }
 
-    /// Takes what was read. Returns what the task does next.
+    /// Takes the result of a read. Returns the next step of the task.
     fn handle_read(&self, to_read: ToRead, batch: ReadBatch) -> HasRead {
         let mut state = self.lock();
         let events = batch.events.iter().flat_map(|events| events.each());
@@ -504,14 +511,14 @@ impl Reader {
                 }),
                 _ => HasRead::AfterLoss(state.handle_missing(sequence)),
             },
-            ToRead::Keyed {
+            ToRead::Sticky {
                 sequence,
                 is_wanted,
             } => match read.next() {
                 Some((stamp, event)) if stamp.sequence == sequence => {
                     let state = &mut *state;
-                    if let Some(held) = &mut state.held {
-                        held.insert(stamp, event, is_wanted, &mut state.position);
+                    if let Some(waiting) = &mut state.sticky_events {
+                        waiting.insert(stamp, event, is_wanted, &mut state.position);
                     }
                     HasRead::Events
                 }
@@ -526,7 +533,7 @@ impl Reader {
     }
 
     fn lock(&self) -> MutexGuard<'_, ReaderState> {
-        // The changes under this lock move events between places, so a panic leaves none half done.
+        // The changes under this lock move events between places, so a panic leaves no change half done.
         self.state.lock()
     }
 }
@@ -556,7 +563,7 @@ impl Drop for ReadGuard<'_> {
             Some(ToRead::Again { sequence, .. }) => {
                 self.reader.handle_undelivered([sequence].into_iter());
             }
-            Some(ToRead::Keyed { .. }) | None => {}
+            Some(ToRead::Sticky { .. }) | None => {}
         }
     }
 }

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use super::delivery::{Batch, Delivery, ToRead};
 use super::expiry_clock::ExpiryClock;
 use super::feed::Feed;
-use super::held::{Keyed, KeyedTaken};
 use super::position_saver::PositionSaver;
+use super::sticky_events::{StickyEvents, StickyTaken};
 use crate::core::durable::{Chase, Member, NextEvent, SubscriptionPosition};
 
 /// The part of a reader that its lock guards.
@@ -20,7 +20,7 @@ pub(super) struct ReaderState {
     /// Events that were read and not delivered yet.
     pub(super) feed: Feed,
     /// Events that wait for their members, if the events of one key go to one member.
-    pub(super) held: Option<Keyed>,
+    pub(super) sticky_events: Option<StickyEvents>,
     /// The number of the member that joins next.
     pub(super) next_member: u64,
     /// How it comes nearer to the end of the log.
@@ -41,7 +41,7 @@ impl ReaderState {
         now: Instant,
         clock: &ExpiryClock,
     ) -> Batch {
-        if self.held.is_some() {
+        if self.sticky_events.is_some() {
             return self.poll_held(member, room, may_read, now, clock);
         }
         let next = (room > 0).then(|| self.position.poll_next(now)).flatten();
@@ -64,7 +64,7 @@ impl ReaderState {
         self.read_or_wait(member, may_read && next.is_some(), now)
     }
 
-    /// Takes new events, up to the first one whose lifespan is over. They count as delivered.
+    /// Takes new events, up to the first one that has expired. They count as delivered.
     fn take_new(
         &mut self,
         member: Member,
@@ -89,7 +89,7 @@ impl ReaderState {
         taken
     }
 
-    /// As [`ReaderState::poll`], for a sticky subscription: events wait for the members that get their keys.
+    /// Does as [`ReaderState::poll`] for a sticky subscription, whose events wait for the members that get their keys.
     fn poll_held(
         &mut self,
         member: Member,
@@ -98,31 +98,31 @@ impl ReaderState {
         now: Instant,
         clock: &ExpiryClock,
     ) -> Batch {
-        let Some(held) = &mut self.held else {
+        let Some(waiting) = &mut self.sticky_events else {
             return Batch::Wait(None);
         };
-        self.saver.is_unsaved |= held.fill(&mut self.feed.events, &mut self.position, now);
-        match held.take(&mut self.position, member, room, now, clock) {
-            KeyedTaken::Unread {
+        self.saver.is_unsaved |= waiting.fill(&mut self.feed.events, &mut self.position, now);
+        match waiting.take(&mut self.position, member, room, now, clock) {
+            StickyTaken::Unread {
                 sequence,
                 is_wanted,
             } => {
-                return Batch::Read(ToRead::Keyed {
+                return Batch::Read(ToRead::Sticky {
                     sequence,
                     is_wanted,
                 });
             }
-            KeyedTaken::Events(events) if !events.is_empty() => {
+            StickyTaken::Events(events) if !events.is_empty() => {
                 self.saver.has_unsaved_attempts = true;
                 return Batch::Deliver(events);
             }
-            KeyedTaken::Expired(count) => {
+            StickyTaken::Expired(count) => {
                 (self.expired, self.saver.is_unsaved) = (self.expired + count, true);
                 return Batch::Expired(count);
             }
-            KeyedTaken::Events(_) => {}
+            StickyTaken::Events(_) => {}
         }
-        let wants_new = may_read && room > 0 && held.has_room(&self.position);
+        let wants_new = may_read && room > 0 && waiting.has_room(&self.position);
         self.read_or_wait(member, wants_new, now)
     }
 
@@ -135,7 +135,7 @@ impl ReaderState {
         }
     }
 
-    /// Leaves out the next events, up to the first one whose lifespan is not over. Returns how many.
+    /// Leaves out the next events, up to the first one that has not expired. Returns their number.
     fn expire(&mut self, clock: &ExpiryClock) -> u64 {
         let mut count = 0;
         while clock.is_over_first(&self.feed.events)
@@ -149,7 +149,7 @@ impl ReaderState {
         count
     }
 
-    /// The log has dropped a pending event, or the disk has lost it. Returns how many events are lost.
+    /// The log has dropped a pending event, or the disk has lost it. Returns the number of lost events.
     pub(super) fn handle_missing(&mut self, sequence: u64) -> u64 {
         let is_lost = self.position.handle_acknowledged(sequence);
         self.saver.is_unsaved |= is_lost;
@@ -159,8 +159,8 @@ impl ReaderState {
 
     /// Drops the events that are no longer pending.
     pub(super) fn drop_settled(&mut self) {
-        if let Some(held) = &mut self.held {
-            held.drop_settled(&self.position);
+        if let Some(waiting) = &mut self.sticky_events {
+            waiting.drop_settled(&self.position);
         }
     }
 }

@@ -39,20 +39,20 @@ pub(crate) struct TopicLog {
     arrivals: Arrivals,
     /// For events whose publishers give none. Its readers share it.
     lifespan: Arc<DefaultLifespan>,
-    /// Learns of each append, and lets readers catch up.
+    /// Notified of each append; it lets readers catch up.
     catch_up: Arc<CatchUp>,
     /// Where positions are stored; `None` if the log is in memory.
     positions: Option<PathBuf>,
     /// The durable subscriptions by name, those without a subscriber included.
     readers: Mutex<BTreeMap<String, Arc<Reader>>>,
     is_closed: AtomicBool,
-    /// Where the log counts as long as it is open; `None` if it is in memory.
+    /// Counts the log while it is open; `None` if it is in memory.
     counts: Option<Arc<LogCounts>>,
 }
 
 /// Events that are on their way into a log.
 pub(crate) struct Appending {
-    /// The events that have not come before, for the subscribers that get them now.
+    /// The events that have not come before. Subscribers that do not read the log get them now.
     pub(crate) fresh: Vec<Events>,
     /// Ends when all are as safe as their publisher wants, or says why they are not.
     pub(crate) outcome: Storing,
@@ -65,8 +65,8 @@ pub(crate) type Storing = Pin<Box<dyn Future<Output = Result<(), SystemException
 const PUBLISHERS_MAX: usize = 10_000;
 /// Events in one reply, in bytes, unless a single event is longer. Peers refuse messages of more than 1 MiB by default.
 const REPLY_BYTES_MAX: usize = 256 * 1024;
-/// When a log is opened, this many of its last events are searched for numbered ones: fewer if they are so long that it would take
-/// seconds, but as many as a publisher may have under way.
+/// The number of last events that are searched for numbered ones when a log is opened. If they are long, fewer are
+/// searched, because it would take seconds, but never fewer than a publisher may have under way.
 const SEARCHED_EVENTS: u64 = 16 * 1024;
 const SEARCHED_EVENTS_MIN: u64 = 1024;
 const SEARCHED_BYTES: u64 = 64 << 20;
@@ -165,7 +165,7 @@ impl TopicLog {
         &self.lifespan
     }
 
-    /// Whether events and positions are on disk.
+    /// Returns true if events and positions are on disk.
     pub(crate) fn is_durable(&self) -> bool {
         self.positions.is_some()
     }
@@ -232,7 +232,7 @@ impl TopicLog {
                 })),
                 Arrival::Failed(error) => Outcome::Refused(refusal(error)),
                 Arrival::TooOld => Outcome::Refused(refusal(TOO_OLD)),
-                // It is written, perhaps at a lower level than its publisher wants now.
+                // It is written, perhaps at a lower level than its publisher now wants.
                 Arrival::Duplicate => {
                     let last = self.log.contents().next.saturating_sub(1);
                     let stored = readable(&*self.log, last, level);
@@ -245,8 +245,8 @@ impl TopicLog {
         }
     }
 
-    /// The reader for a subscriber of this user: the one of this name goes on at its position, and another one is created.
-    /// It may wait for the disk. The caller sees to it that only one subscription begins at a time.
+    /// The reader for a subscriber of this user. The reader of this name continues at its position; if there is none,
+    /// it is created. This may wait for the disk. The caller ensures that only one subscription begins at a time.
     ///
     /// # Errors
     /// [`StoreError`] if the system refuses.
@@ -259,7 +259,7 @@ impl TopicLog {
         if let Some(known) = name.and_then(|name| self.named(name)) {
             return Ok(known);
         }
-        // Nothing waits for the disk with the readers locked.
+        // The readers are locked only while nothing waits for the disk.
         let (from, source) = (self.locate(reading.start)?, self.source());
         let Some((name, positions)) = name.zip(self.positions.as_ref()) else {
             return Ok(Reader::transient(source, from));
@@ -296,7 +296,7 @@ impl TopicLog {
         };
         let remove = || {
             std::fs::remove_file(&file)?;
-            // A loss of power does not bring it back.
+            // A loss of power must not bring it back.
             file.parent()
                 .map_or(Ok(()), |folder| File::open(folder)?.sync_all())
         };
@@ -345,7 +345,7 @@ impl TopicLog {
         *self.settings.write() = settings;
     }
 
-    /// Does what is due about once a second: drops old events, syncs what waits. It may wait for the disk.
+    /// Does the work that is due about once a second: drops old events, and syncs the others. It may wait for the disk.
     pub(crate) fn maintain(&self) {
         if self.is_closed.load(Ordering::Acquire) {
             // Its files may be gone.
@@ -385,7 +385,8 @@ impl TopicLog {
         }
     }
 
-    /// Where the log counts while it is open. Asked with the readers locked, since it closes so.
+    /// Returns the counts while the log is open. Call this with the readers locked, because the log is closed under
+    /// their lock.
     fn open_counts(&self) -> Option<&LogCounts> {
         let is_open = !self.is_closed.load(Ordering::Acquire);
         self.counts.as_deref().filter(|_| is_open)
@@ -435,8 +436,8 @@ enum PositionPlace {
     Taken(PathBuf),
 }
 
-/// The place of the position of a subscription of this name. Long names share the name of a file if their checks are the same, and an
-/// attacker can find such names: the file of another subscription is never taken.
+/// The place of the position of a subscription of this name. Long names share the name of a file if their checks are
+/// equal, and an attacker can find such names. So the file of another subscription is never taken.
 ///
 /// # Errors
 /// [`StoreError`] if a file cannot be read that may have the position.
@@ -458,7 +459,7 @@ fn place_for(positions: &Path, name: &str) -> Result<PositionPlace, StoreError> 
     }
 }
 
-/// Whether this may be the file of a subscription. A copy under another name could take its place.
+/// Returns true if this may be the file of a subscription. A copy under another name could take its place.
 fn is_file_of(path: &Path, name: &str) -> bool {
     let own = file_name(name);
     let found = path.file_name().and_then(|found| found.to_str());
@@ -482,7 +483,7 @@ impl Outcome {
     }
 }
 
-/// The publisher of an event that is too old must not take it for stored.
+/// The publisher of an event that is too old must not believe that it is stored.
 const TOO_OLD: &str = "its number is more than 1024 below the highest of its publisher: the hub cannot tell whether it came before";
 
 fn refusal(reason: impl std::fmt::Display) -> SystemException {

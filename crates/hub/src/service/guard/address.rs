@@ -20,7 +20,7 @@ pub(super) fn permitted(
     let is_permitted =
         |endpoint: &&Endpoint| reach(endpoint).is_some_and(|reach| callback.permits(reach, own));
     let permitted: Vec<_> = endpoints.iter().filter(is_permitted).cloned().collect();
-    // Without endpoints a locator is asked.
+    // Without endpoints, a locator is asked.
     let is_located = endpoints.is_empty() && callback.permits(Reach::Located, own);
     (is_located || !permitted.is_empty()).then(|| Reference {
         target: Target::Direct(permitted),
@@ -49,7 +49,7 @@ pub(super) fn own(current: &Current) -> Vec<IpAddr> {
     of_interfaces.chain(local).collect()
 }
 
-/// Whether a proxy leads to an object of one of these adapters, by its endpoints or by the adapter's name.
+/// Returns true if a proxy leads to an object of one of these adapters, by its endpoints or by the adapter's name.
 pub(crate) fn is_one_of(adapters: &[&Adapter], reference: &Reference) -> bool {
     let is_of = |adapter: &&Adapter| match &reference.target {
         Target::Direct(endpoints) => endpoints.iter().any(|endpoint| is_own(adapter, endpoint)),
@@ -88,7 +88,7 @@ fn is_same_host(one: &Endpoint, other: &Endpoint) -> bool {
 fn addresses(endpoint: &Endpoint) -> Vec<IpAddr> {
     let host = endpoint.host().unwrap_or_default();
     match host.parse::<IpAddr>().map(|address| address.to_canonical()) {
-        // A connection to no address in particular goes to loopback.
+        // A connection to the unspecified address goes to loopback.
         Ok(address) if address.is_unspecified() => LOOPBACK.to_vec(),
         Ok(address) => vec![address],
         Err(_) if leads_to_loopback(endpoint) => LOOPBACK.to_vec(),

@@ -1,4 +1,4 @@
-//! The audit log: one line of JSON for each refusal, and no more of them than a disk can take.
+//! The audit log: one line of JSON for each refusal, but no more lines than a disk can take.
 
 use std::fs::File;
 use std::io::Write;

@@ -26,7 +26,7 @@ use crate::settings::HubSettings;
 /// Asks the rules. They can change while a hub runs, and hold for open connections, too.
 pub(crate) struct Guard {
     access: RwLock<Arc<Access>>,
-    /// Changes with the rules, so that what connections remember of them is forgotten.
+    /// Changes with the rules, so that connections forget the decisions that they remember.
     version: AtomicU64,
     /// Without rules nothing is asked, and an event costs nothing more.
     is_open: AtomicBool,
@@ -63,7 +63,7 @@ impl Guard {
         self.is_open.store(access.is_open(), Ordering::Release);
         self.takes_tokens
             .store(access.takes_tokens(), Ordering::Release);
-        // Behind the rules, whose lock is held: a connection that sees this number finds them.
+        // The number changes after the rules, whose lock is held: a connection that sees this number finds them.
         self.version.fetch_add(1, Ordering::Release);
         drop(access);
         self.users.set_limits(settings.limits);
@@ -81,7 +81,7 @@ impl Guard {
         !self.is_open() && self.takes_tokens.load(Ordering::Acquire)
     }
 
-    /// What each user has.
+    /// The accounts of all users.
     pub(crate) fn users(&self) -> &Arc<UserAccounts> {
         &self.users
     }
@@ -137,7 +137,7 @@ impl Guard {
         })
     }
 
-    /// Checks that the caller may know that there is a topic: it may if it may do anything with the topic.
+    /// Checks that the caller may know that there is a topic. It may if it may do anything with the topic.
     ///
     /// # Errors
     /// As [`Guard::check`].
@@ -152,7 +152,7 @@ impl Guard {
         }
     }
 
-    /// Tells of which topics the caller may know, where others are left out and nothing is refused.
+    /// Returns the topics that the caller may know of, for lists that leave out others instead of refusing.
     pub(crate) fn finder(&self, current: &Current) -> Finder {
         match self.verdict(current, Action::Observe, "") {
             Ok(None) => Finder::Everything,
@@ -262,7 +262,7 @@ impl Guard {
 pub(crate) enum Finder {
     /// There are no rules.
     Everything,
-    /// Those that the rules allow.
+    /// The topics that the rules allow.
     Allowed(Arc<Access>, Arc<Caller>),
     /// The caller shows a token that is not good.
     Nothing,
@@ -282,7 +282,7 @@ impl Finder {
 }
 
 impl Verdict {
-    /// The reference with those of its endpoints that the hub may call; none if there is none of them.
+    /// The reference with those of its endpoints that the hub may call; `None` if there are none.
     fn permitted(&self, reference: &Reference, current: &Current) -> Option<Reference> {
         let callback = self.access.callback(self.decision, &self.caller);
         address::permitted(reference, callback, &address::own(current))

@@ -1,4 +1,4 @@
-//! Who calls over a connection: worked out once, and remembered as long as the rules are the same.
+//! The peer of a connection: its callers are worked out once, and remembered as long as the rules are the same.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub(super) struct Peer {
     known: Mutex<Known>,
 }
 
-/// What holds under the rules with this number.
+/// The users and decisions that are known under the rules with this number.
 #[derive(Default)]
 struct Known {
     version: u64,
@@ -33,7 +33,7 @@ struct User {
     /// When the token ends, in seconds since 1970.
     expires: u64,
     caller: Arc<Caller>,
-    /// Counts the connection for the user, once however many tokens it shows. A caller without a name has none.
+    /// Counts the connection for the user, once, however many tokens the user shows. A caller without a name has none.
     connection: Option<Arc<UserConnection>>,
     /// By topic; at most [`TOPICS_MAX`].
     decisions: BTreeMap<String, Vec<(Action, Decision)>>,
@@ -47,7 +47,7 @@ pub(super) struct Rules<'a> {
     pub(super) users: &'a Arc<UserAccounts>,
 }
 
-/// Why it is not known who calls.
+/// Why the caller is not known.
 pub(super) enum NotKnown {
     /// The token is not good.
     Token(TokenError),
@@ -55,16 +55,17 @@ pub(super) enum NotKnown {
     Limit(LimitReached),
 }
 
-/// Users of one connection that are remembered. A gateway has many; the others' tokens are verified again.
+/// The number of users of one connection that are remembered. A gateway has many users; the tokens of the others are
+/// verified again.
 const USERS_MAX: usize = 64;
 /// The most topics about which decisions for one user are cached. Beyond that, the cache is cleared.
 const TOPICS_MAX: usize = 64;
 
-/// The largest length of a name that rules are asked about, in bytes. No topic has a longer one, because its key in the
-/// store has at most 511 bytes. Callers cannot make the rules match long texts, nor have them remembered.
+/// The largest length of a name that rules are asked about, in bytes. No topic has a longer name, because its key in
+/// the store has at most 511 bytes. So callers cannot make the rules match long texts, or have them remembered.
 const TOPIC_LEN_MAX: usize = 512;
 
-/// Whether there is no topic of this name because it is too long.
+/// Returns true if there is no topic of this name because it is too long.
 pub(super) fn is_too_long(topic: &str) -> bool {
     topic.len() > TOPIC_LEN_MAX
 }
@@ -74,7 +75,7 @@ impl Peer {
         let info = connection.info();
         let place = match (info.transport, info.remote_address) {
             ("unix", _) => Place::Here,
-            // The sender of a datagram writes what it likes.
+            // The sender of a datagram can write any address.
             ("udp", _) | (_, None) => Place::Unknown,
             (_, Some(address)) => Place::At(address.ip()),
         };
@@ -90,7 +91,7 @@ impl Peer {
         self.place
     }
 
-    /// Who the caller with this token is, and whether it may do this under these rules.
+    /// Returns the caller with this token, and the decision if it may do this under these rules.
     ///
     /// # Errors
     /// The token is not good, or its user has too many connections.
@@ -131,8 +132,8 @@ impl Peer {
         Ok((user.caller.clone(), decision))
     }
 
-    /// Whether it is remembered that a caller without a token may do this under the rules of this version. If it is not, it
-    /// must be asked.
+    /// Returns true if the peer remembers that a caller without a token may do this under the rules of this version. If
+    /// it returns false, call [`Self::ask`].
     pub(super) fn is_known_to_be_allowed(&self, version: u64, action: Action, topic: &str) -> bool {
         let known = self.known.lock();
         let user = known.users.iter().find(|user| user.token.is_none());
@@ -182,7 +183,7 @@ impl Peer {
 }
 
 impl User {
-    /// What was decided about this.
+    /// Returns the remembered decision about this, if there is one.
     fn decided(&self, action: Action, topic: &str) -> Option<Decision> {
         let of_topic = self.decisions.get(topic)?;
         let (_, decision) = of_topic.iter().find(|(of, _)| *of == action)?;
@@ -200,7 +201,7 @@ fn make_room(users: &mut Vec<User>, now: u64) {
     }
 }
 
-/// What counts the connection for the user of this name.
+/// Returns the token that counts the connection for the user of this name.
 fn connection_of(
     name: &str,
     users: &[User],

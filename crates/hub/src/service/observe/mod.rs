@@ -1,4 +1,4 @@
-//! What operators and monitoring programs see of a hub.
+//! The view that operators and monitoring programs have of a hub.
 //!
 //! - `status.rs`: the status of the hub, its topics and its subscribers
 //! - `measured.rs`: topics and subscribers, as metrics views measure them

@@ -159,12 +159,12 @@ fn info(registry: &Registry, subscriber: &Subscriber, snapshot: &Snapshot) -> Su
 fn as_shown(registry: &Registry, subscriber: &Subscriber) -> Proxy {
     match subscriber.link().zip(registry.adapters()) {
         Some((link, adapters)) => link.topic_from(&adapters.main),
-        None => as_told(subscriber.proxy()),
+        None => as_reported(subscriber.proxy()),
     }
 }
 
 /// The proxy of a subscriber as others may have it: one that is bound to a connection does not travel.
-fn as_told(proxy: &Proxy) -> Proxy {
+fn as_reported(proxy: &Proxy) -> Proxy {
     match proxy.communicator().filter(|_| proxy.is_fixed()) {
         Some(communicator) => communicator.proxy_from(proxy.reference().clone()),
         None => proxy.clone(),

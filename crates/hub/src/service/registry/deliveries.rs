@@ -34,8 +34,8 @@ pub(super) struct Deliveries {
     abort: CancellationToken,
 }
 
-/// How long to wait before a task that panicked starts again. Whatever made it panic may do so again, and each time adds
-/// a line to the log.
+/// How long to wait before a task that panicked starts again. It may panic again for the same reason, and each time
+/// adds a line to the log.
 const PANIC_PAUSE: Duration = Duration::from_secs(1);
 
 impl Deliveries {
@@ -74,7 +74,7 @@ impl Deliveries {
         self.abort.cancel();
     }
 
-    /// Whether [`Deliveries::abort`] was called.
+    /// Returns true if [`Deliveries::abort`] was called.
     pub(super) fn are_aborted(&self) -> bool {
         self.abort.is_cancelled()
     }
@@ -87,7 +87,7 @@ impl Deliveries {
         self.tasks.spawn(task)
     }
 
-    /// Delivers what is queued for these recipients, and ends all tasks. Aborts them after `limit`.
+    /// Delivers the queued events of these recipients, and ends all tasks. Aborts them after `limit`.
     async fn drain(&self, recipients: &[Arc<Subscriber>], limit: Duration) {
         let drained = timeout(limit, async {
             let within = recipients.iter().filter(|s| s.is_link_within());
@@ -113,14 +113,14 @@ impl Deliveries {
 }
 
 impl Registry {
-    /// Delivers what is queued, accepts nothing more, and ends all deliveries.
+    /// Delivers the queued events, accepts no more, and ends all deliveries.
     pub(crate) async fn drain(&self) {
         let given = async {
             for topic in self.directory.topics() {
                 topic.fan_outs().ended().await;
             }
         };
-        // Beyond the limit, all that waits is lost.
+        // Beyond the limit, all waiting events are lost.
         let limit = self.live_settings().drain_timeout;
         let _ = timeout(limit, given).await;
         let recipients = self.directory.recipients();

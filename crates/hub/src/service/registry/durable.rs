@@ -22,7 +22,7 @@ use crate::store::{Change, StoredTopic};
 const MAINTENANCE_INTERVAL: Duration = Duration::from_secs(1);
 
 impl Registry {
-    /// Whether a topic is durable, because the settings say so, or its log is there.
+    /// Returns true if a topic is durable: the settings say so, or there is a log of it.
     pub(super) fn is_durable(&self, topic: &str) -> bool {
         self.live_settings().durable_topics.contains_key(topic) || self.logs.has(topic)
     }

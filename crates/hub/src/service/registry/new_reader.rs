@@ -10,8 +10,8 @@ use crate::service::durable::{Reader, TopicLog};
 use crate::service::topic::Topic;
 use crate::service::user_accounts::{Counted, UserName};
 
-/// A reader with the rules that a subscription asks for. They come into force with [`NewReader::put_in_force`]. If this is
-/// dropped before, a durable subscription that did not exist is forgotten, and another one keeps its rules.
+/// A reader with the rules that a subscription asks for. They come into force with [`NewReader::put_in_force`]. If this
+/// is dropped before, a new durable subscription is forgotten, and an existing one keeps its rules.
 pub(super) struct NewReader {
     log: Arc<TopicLog>,
     reader: Arc<Reader>,

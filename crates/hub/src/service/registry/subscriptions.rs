@@ -35,7 +35,7 @@ impl Registry {
         let user = client.user();
         let mut changes = self.begin_change_of(topic)?;
         let identity = &proxy.reference().identity;
-        // Nothing changes before all is checked.
+        // Check everything before the first change.
         let leaving = former_readers(topic, Some(identity), &qos)?;
         let former = topic.find(identity);
         let stays = |former: &Arc<Subscriber>| {
@@ -170,8 +170,8 @@ impl Registry {
         self.replace(changes, topic, recipients, &[])
     }
 
-    /// Removes those of the subscribers and links that have not been removed yet, and commits what takes their place. If the
-    /// store fails, all stays as it was.
+    /// Removes those of the subscribers and links that have not been removed yet, and commits their replacements. If
+    /// the store fails, nothing changes.
     pub(super) fn replace(
         &self,
         changes: &mut Changes,
@@ -288,9 +288,9 @@ pub(crate) fn pull_identity(name: &str) -> Identity {
     Identity::with_category(name, "floe.pull")
 }
 
-/// The subscribers whose place a new subscriber of a durable subscription takes, or a program that pulls it and has no
-/// `identity`: one that is the same object, or is not connected, so that it has probably ended. Those that share the
-/// subscription with it stay.
+/// The subscribers that a new subscriber of a durable subscription replaces, or a program that pulls it and has no
+/// `identity`. It replaces the same object, and a subscriber that is not connected, because that one has probably
+/// ended. Subscribers that share the subscription with it stay.
 pub(super) fn former_readers(
     topic: &Topic,
     identity: Option<&Identity>,
@@ -327,7 +327,7 @@ pub(crate) fn check_may_pull(topic: &Topic, name: &str) -> Result<(), ChangeErro
     }
 }
 
-/// Whether a subscriber of a durable subscription does not share it.
+/// Returns true if a subscriber of a durable subscription does not share it.
 fn is_alone(subscriber: &Subscriber) -> bool {
     let reading = subscriber.qos().reading.as_ref();
     reading.is_some_and(|reading| !reading.is_shared)

@@ -483,7 +483,7 @@ async fn events_for_many_subscribers_keep_their_order_and_go_to_the_subscribers_
     second.done().await.unwrap();
     third.done().await.unwrap();
     assert_eq!((offered(&subscribers[0]), offered(&late)), (3, 1));
-    // Nothing is under way, so that the next one goes immediately.
+    // No publication is under way now, so the next one goes immediately.
     until(|| !topic.fan_outs().is_running()).await;
     assert!(publish().is_done());
     assert_eq!((offered(&subscribers[0]), offered(&late)), (4, 2));

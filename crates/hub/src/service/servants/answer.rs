@@ -1,5 +1,5 @@
-//! Answers that grow with the number of topics or subscribers: how long one may be, and how it is made without keeping
-//! other connections waiting.
+//! Answers that grow with the number of topics or subscribers. Limits their length, and lets other connections have
+//! their turn while one is made.
 
 use floe::encoding::{Encode, Encoder};
 use floe::{Current, EncodingVersion, InvokeError, SystemException};
@@ -9,7 +9,7 @@ use crate::service::pace::{LOOKED_AT_MAX, Pace, STEP};
 
 /// The length of an answer while it is made.
 pub(super) struct Answer {
-    /// What it is made of, for messages.
+    /// The items of the answer, in words for error messages.
     what: &'static str,
     /// The operations that give the same in pages.
     instead: &'static str,
@@ -24,7 +24,7 @@ pub(super) struct Answer {
     permit: Option<SemaphorePermit<'static>>,
 }
 
-/// Items of a sequence or dictionary that are encoded one after another, so that none of them is kept until the answer is
+/// Items of a sequence or dictionary that are encoded one after another, so that no item is kept until the answer is
 /// complete.
 pub(super) struct EncodedItems {
     encoding: EncodingVersion,
@@ -55,11 +55,11 @@ static LONG_ANSWERS: Semaphore = Semaphore::const_new(2);
 pub(super) const PAGE_LEN: usize = 256 * 1024;
 /// Items of a page.
 pub(super) const PAGE_COUNT: usize = 1_000;
-/// To make an item takes as long as this many looks at a topic or subscriber.
+/// Making an item takes as long as this many looks at a topic or subscriber.
 const ITEM_COST: usize = LOOKED_AT_MAX / STEP;
-/// To encode this many bytes takes as long as a look.
+/// Encoding this many bytes takes as long as a look.
 const BYTES_OF_LOOK: usize = 16;
-/// Header of a reply, and what surrounds its items.
+/// Bytes for the header of a reply, and for the encoding around the items.
 const OVERHEAD: usize = 1_024;
 
 impl Answer {
@@ -89,7 +89,7 @@ impl Answer {
         }
     }
 
-    /// Whether an item fits. If it does, it is counted.
+    /// Counts an item if it fits. Returns false if it does not.
     pub(super) fn fits(&mut self, item: &impl Encode) -> bool {
         self.scratch.clear();
         let mut encoder = Encoder::new(&mut self.scratch, EncodingVersion::V1_1);
@@ -125,7 +125,10 @@ impl Answer {
         .into()
     }
 
-    /// Whether the answer has become longer than it may be, for items that the caller adds unless this is an error.
+    /// Counts an item that the caller adds to the answer.
+    ///
+    /// # Errors
+    /// The answer would be too long.
     pub(super) fn add(&mut self, item: &impl Encode) -> Result<(), InvokeError> {
         match self.fits(item) {
             true => Ok(()),
@@ -133,7 +136,10 @@ impl Answer {
         }
     }
 
-    /// The same for an item that takes this many bytes at least.
+    /// Counts an item that takes at least this many bytes.
+    ///
+    /// # Errors
+    /// The answer would be too long.
     pub(super) fn add_len(&mut self, item_len: usize) -> Result<(), InvokeError> {
         match self.count(item_len) {
             true => Ok(()),
@@ -141,7 +147,10 @@ impl Answer {
         }
     }
 
-    /// The same for an item that is encoded now, behind the others.
+    /// Encodes an item behind the others, and counts it.
+    ///
+    /// # Errors
+    /// The item cannot be encoded, or the answer would be too long.
     pub(super) fn append(
         &mut self,
         items: &mut EncodedItems,
@@ -156,7 +165,8 @@ impl Answer {
         self.add_len(items.bytes.len() - known_len)
     }
 
-    /// An item was made or left out. Lets other connections have their turn after some of them, or after a few long ones.
+    /// Notes that an item was made or left out. Lets other connections have their turn after some items, or after a few
+    /// long ones.
     pub(super) async fn pause(&mut self) {
         let made = self.len - self.len_at_pause;
         self.len_at_pause = self.len;
@@ -166,7 +176,7 @@ impl Answer {
             .await;
     }
 
-    /// The same for topics and subscribers that were only looked at.
+    /// Does the same after topics and subscribers that were only looked at.
     pub(super) async fn pause_after(&mut self, looked_at: usize) {
         if !self.pace.is_due(looked_at) {
             return;

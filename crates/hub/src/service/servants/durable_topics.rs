@@ -111,16 +111,16 @@ impl DurableTopics for DurableTopicsServant {
         let contents = log.contents();
         let counts = topic.reader_counts();
         let subscriptions = log.all_named().into_iter().map(|reader| {
-            let standing = reader.standing();
+            let progress = reader.progress();
             let subscribers = counts.get(reader.name()).copied().unwrap_or(0);
             SubscriptionPosition {
                 name: reader.name().to_owned(),
-                position: number(standing.floor),
-                next: number(standing.next),
-                pending: number(standing.pending),
-                behind: number(standing.waiting()),
+                position: number(progress.floor),
+                next: number(progress.next),
+                pending: number(progress.pending),
+                behind: number(progress.waiting()),
                 subscribers: i32::try_from(subscribers).unwrap_or(i32::MAX),
-                expired: number(standing.expired),
+                expired: number(progress.expired),
             }
         });
         Ok(LogContents {
@@ -343,9 +343,9 @@ impl DurableTopics for DurableTopicsServant {
     }
 }
 
-/// Refuses a caller that may not have its dead letters where it wants them. If the topic for them does not exist, the hub creates it
-/// for the caller. If the caller has chosen the topic, it lets the hub publish there; the hub's own choice is for the dead
-/// letters of this topic alone.
+/// Refuses a caller that may not have its dead letters where it wants them. If their topic does not exist, the hub
+/// creates it for the caller. If the caller has chosen the topic, it lets the hub publish there. The hub's own choice
+/// is for the dead letters of this topic alone.
 pub(super) fn check_dead_letters(
     registry: &Registry,
     topic: &Topic,
@@ -378,7 +378,7 @@ fn limited(count: i32) -> usize {
     usize::try_from(count.clamp(1, EVENTS_MAX)).unwrap_or(1)
 }
 
-/// Runs what may wait for the disk where a thread may block.
+/// Runs work that may wait for the disk, where a thread may block.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, InvokeError> {

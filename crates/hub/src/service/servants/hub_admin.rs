@@ -28,7 +28,7 @@ impl HubAdminServant {
         }
     }
 
-    /// Whether the caller may observe the hub.
+    /// Checks that the caller may observe the hub.
     fn check(&self, current: &Current) -> Result<(), InvokeError> {
         Ok(self.registry.guard().check(current, Action::Observe, "")?)
     }
@@ -110,7 +110,7 @@ impl HubAdmin for HubAdminServant {
         let mut answer = Answer::page();
         let counts = match from {
             0 => counts_of(&topic, &mut answer).await,
-            // To count all subscribers for each page would take long if there are many.
+            // Counting all subscribers for each page would take long if there are many.
             _ => TopicCounts::default(),
         };
         let mut status = status::of_topic_alone(&self.registry, &topic, &counts);
@@ -182,7 +182,7 @@ async fn counts_of(topic: &Arc<Topic>, answer: &mut Answer) -> TopicCounts {
     TopicCounts::with(topic, counting.finish())
 }
 
-/// What gives subscribers in pages.
+/// The operation that returns subscribers in pages.
 const PAGES: &str = "topicPage";
 
 #[cfg(test)]

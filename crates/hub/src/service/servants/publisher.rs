@@ -111,8 +111,8 @@ impl Recipient {
             Self::Topic(topic) => topic.publish_for(user, events, waits_for_room, now),
             Self::Subscriber(subscriber) if subscriber.loses_own(&events) => Published::default(),
             Self::Subscriber(subscriber) => {
-                // The lifespan of the topic is for its events, and not for these. An event with a wrong lifespan counts as one
-                // without, as in a topic.
+                // The lifespan of the topic applies to its events, and not to these. An event with an invalid lifespan
+                // counts as one without, as in a topic.
                 let (divided, _) = ByLifespan::new(events.exclusive(), None);
                 let held = divided.filter_map(|(events, lifespan)| {
                     subscriber.publish(events, waits_for_room, Timing::new(now, lifespan))

@@ -34,7 +34,7 @@ use crate::store::StoredLink;
 pub(super) struct TopicServant {
     registry: Arc<Registry>,
     topic: Arc<Topic>,
-    /// Whether subscribers are called back over the connection of their request.
+    /// True if subscribers are called back over the connection of their request.
     calls_back: bool,
 }
 
@@ -47,7 +47,7 @@ impl TopicServant {
         }
     }
 
-    /// The same topic, for subscribers that are called back over their own connection.
+    /// Creates the servant of this topic for subscribers that are called back over their own connection.
     pub(super) fn calling_back(registry: &Arc<Registry>, topic: Arc<Topic>) -> Self {
         Self {
             calls_back: true,
@@ -95,7 +95,7 @@ impl TopicServant {
         Ok(Some(receiver.reference().clone()))
     }
 
-    /// Whether the caller may do this with the topic.
+    /// Checks that the caller may do this with the topic.
     fn check(&self, current: &Current, action: Action) -> Result<(), InvokeError> {
         let guard = self.registry.guard();
         Ok(guard.check(current, action, self.topic.name())?)
@@ -112,13 +112,14 @@ impl TopicServant {
         Ok(guard.check_proxy(current, action, self.topic.name(), proxy)?)
     }
 
-    /// Whether an object is one of the hub's own. Events for it would come back, or do what only their publisher may.
+    /// Returns true if an object is one of the hub's own. Events for it would come back, or do what only their
+    /// publisher may do.
     fn is_own(&self, subscriber: &Reference) -> bool {
         let adapters = self.registry.adapters();
         adapters.is_some_and(|adapters| guard::is_one_of(&adapters.all(), subscriber))
     }
 
-    /// The exception for an invalid subscription. If the object is subscribed already, it says that instead.
+    /// The exception for an invalid subscription. If the object is subscribed already, the exception says that instead.
     fn refused(&self, subscriber: &Identity, error: impl Into<SubscribeError>) -> SubscribeError {
         let former = self.topic.find(subscriber);
         match former.is_some_and(|former| !former.is_gone()) {
@@ -168,7 +169,7 @@ impl TopicContract for TopicServant {
         })?;
         // A caller in the same communicator has no connection, and needs none.
         let subscriber = match current.connection().filter(|_| self.calls_back) {
-            // The hub connects to no address for it, so there is none to check.
+            // The hub connects to no address for it, so there is no address to check.
             Some(connection) => {
                 self.check(current, Action::Subscribe)?;
                 subscriber.ice_fixed(&connection)

@@ -33,8 +33,8 @@ impl TopicManagerServant {
 
     /// Dispatches a request to the topic manager.
     ///
-    /// `retrieveAll` is written by hand: a typed servant would return a map with a proxy for each topic, and to encode and
-    /// drop it keeps other connections waiting if there are many.
+    /// `retrieveAll` is written by hand. A typed servant would return a map with a proxy for each topic. If there are
+    /// many topics, encoding and dropping the map would keep other connections waiting.
     pub(super) async fn answer(
         request: Request,
         dispatcher: Arc<TopicManagerInternalDispatcher<Self>>,

@@ -1,9 +1,10 @@
-//! How many subscribers connect at a time.
+//! Limits how many subscribers connect at a time.
 //!
-//! Subscribers of one endpoint share its connection. If the endpoint is dead, all of them fail when the attempt does, and
-//! each has its failure to settle. So only a few take part in an attempt, and the others wait for the next one. Subscribers
-//! of other endpoints do not wait for them, unless their host, their client or the hub as a whole has too many attempts under
-//! way: each may have a socket, and a dead endpoint may hold it until the attempt times out.
+//! Subscribers of one endpoint share its connection. If the endpoint is dead, all of them fail when the attempt does,
+//! and each has its failure to settle. So only a few take part in an attempt, and the others wait for the next one.
+//! Subscribers of other endpoints do not wait for them, unless their host, their client or the hub as a whole has too
+//! many attempts under way: each attempt may have a socket, and a dead endpoint may hold it until the attempt times
+//! out.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -15,10 +16,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::lock::Mutex;
 use crate::service::client::Client;
 
-/// The places to which subscribers connect.
+/// Limits how many subscribers connect at a time, by endpoint, host and client, and in all.
 pub(crate) struct ConnectPermits {
-    places: Mutex<Places>,
-    /// The permits that all places of the hub share.
+    semaphores: Mutex<Semaphores>,
+    /// The permits of the whole hub.
     all: Arc<Semaphore>,
 }
 
@@ -29,16 +30,17 @@ pub(crate) struct ConnectPermit {
 }
 
 #[derive(Default)]
-struct Places {
-    permits: HashMap<Place, Weak<Semaphore>>,
-    /// The number of places at which those that nothing waits for are forgotten.
+struct Semaphores {
+    by_key: HashMap<ConnectKey, Weak<Semaphore>>,
+    /// The number of semaphores at which the unused ones are forgotten.
     forget_at: usize,
 }
 
-/// Where a subscriber is, or the client that subscribed it.
+/// The thing whose connection attempts are counted together: an endpoint, a host or a client.
 #[derive(PartialEq, Eq, Hash)]
-enum Place {
-    /// Of the first endpoint, whatever its transport, its timeout and its other options are: they change nothing about a dead peer.
+enum ConnectKey {
+    /// The host and port of the first endpoint. Its transport, timeout and other options do not matter: they change
+    /// nothing about a dead peer.
     Address(String, u16),
     /// The host of the first endpoint.
     Host(String),
@@ -52,7 +54,8 @@ enum Place {
 const OF_ENDPOINT: usize = 32;
 /// Subscribers of one host that connect at a time.
 const OF_HOST: usize = 128;
-/// Subscribers of one client that connect at a time: half of all, so that a client with many hosts leaves room for others.
+/// Subscribers of one client that connect at a time: half of the hub's, so that a client with many hosts leaves room
+/// for others.
 const OF_CLIENT: usize = 128;
 /// Subscribers that connect at a time: a quarter of the files that a process may usually open.
 const OF_ALL: usize = 256;
@@ -61,7 +64,7 @@ const FORGET_MIN: usize = 64;
 impl Default for ConnectPermits {
     fn default() -> Self {
         Self {
-            places: Mutex::default(),
+            semaphores: Mutex::default(),
             all: Arc::new(Semaphore::new(OF_ALL)),
         }
     }
@@ -74,12 +77,12 @@ impl ConnectPermits {
         subscriber: &Proxy,
         client: &Client,
     ) -> Option<ConnectPermit> {
-        let place = Place::of(&subscriber.reference().target);
-        let host = place.host();
-        let client = Place::Client(client.clone());
-        // A subscriber that waits for its endpoint or its host takes no room from those of others.
-        let own = [Some(place), host, Some(client)].into_iter().flatten();
-        let mut semaphores: Vec<_> = own.map(|place| self.of(place)).collect();
+        let key = ConnectKey::of(&subscriber.reference().target);
+        let host = key.host();
+        let client = ConnectKey::Client(client.clone());
+        // A subscriber that waits for its endpoint or its host holds no permit that subscribers elsewhere need.
+        let own = [Some(key), host, Some(client)].into_iter().flatten();
+        let mut semaphores: Vec<_> = own.map(|key| self.of(key)).collect();
         semaphores.push(self.all.clone());
         let mut permits = Vec::new();
         for semaphore in semaphores {
@@ -89,15 +92,15 @@ impl ConnectPermits {
         Some(ConnectPermit { _permits: permits })
     }
 
-    fn of(&self, place: Place) -> Arc<Semaphore> {
-        let mut places = self.places.lock();
-        let Places { permits, forget_at } = &mut *places;
-        if permits.len() >= (*forget_at).max(FORGET_MIN) {
-            permits.retain(|_, permits| permits.strong_count() > 0);
-            *forget_at = 2 * permits.len();
+    fn of(&self, key: ConnectKey) -> Arc<Semaphore> {
+        let mut semaphores = self.semaphores.lock();
+        let Semaphores { by_key, forget_at } = &mut *semaphores;
+        if by_key.len() >= (*forget_at).max(FORGET_MIN) {
+            by_key.retain(|_, semaphore| semaphore.strong_count() > 0);
+            *forget_at = 2 * by_key.len();
         }
-        let count = place.at_a_time();
-        let known = permits.entry(place).or_default();
+        let count = key.at_a_time();
+        let known = by_key.entry(key).or_default();
         known.upgrade().unwrap_or_else(|| {
             let new = Arc::new(Semaphore::new(count));
             *known = Arc::downgrade(&new);
@@ -106,7 +109,7 @@ impl ConnectPermits {
     }
 }
 
-impl Place {
+impl ConnectKey {
     fn of(target: &Target) -> Self {
         let Target::Direct(endpoints) = target else {
             return Self::Other(target.clone());
@@ -119,7 +122,7 @@ impl Place {
         }
     }
 
-    /// The place of all subscribers on its host.
+    /// The key of all subscribers on the same host.
     fn host(&self) -> Option<Self> {
         match self {
             Self::Address(host, _) => Some(Self::Host(host.clone())),
@@ -127,7 +130,7 @@ impl Place {
         }
     }
 
-    /// How many subscribers connect to it at a time.
+    /// How many subscribers with this key connect at a time.
     fn at_a_time(&self) -> usize {
         match self {
             Self::Host(_) => OF_HOST,
@@ -188,7 +191,7 @@ mod tests {
             let proxy = communicator.proxy(&format!("s:tcp -h 127.0.0.1 -p {port}"));
             drop(permits.acquire(&proxy.expect("it is one"), &ANYONE).await);
         }
-        let count = permits.places.lock().permits.len();
+        let count = permits.semaphores.lock().by_key.len();
         assert!(count <= FORGET_MIN, "{count}");
     }
 
@@ -200,7 +203,7 @@ mod tests {
             let client = Client::of_user(Some(user.into()));
             let proxy = communicator.proxy(&format!("s:tcp -h 10.0.0.{host} -p {port}"));
             let acquired = permits.acquire(proxy.as_ref().expect("it is one"), &client);
-            // Tokio makes a task that takes many permits in a row wait, although there are more.
+            // Tokio makes a task that takes many permits one after another wait, although more are free.
             let mut acquired = pin!(unconstrained(acquired));
             poll_fn(|context| Poll::Ready(acquired.as_mut().poll(context))).await
         };

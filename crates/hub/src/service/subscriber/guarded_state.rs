@@ -50,7 +50,7 @@ impl GuardedState {
             .get_or_insert_with(|| Box::new(InFlightEvents::new(window)))
     }
 
-    /// Notes for the latencies that the next events leave by the fast path, the oldest of which came at this time.
+    /// Notes for the latencies that the next events leave by the fast path. The oldest of them came at this time.
     pub(crate) fn note_batch(&mut self, latencies: &Latencies, oldest: Option<Instant>) {
         let first = self.in_flight().next();
         latencies.note_batch(&mut self.sent_batches, first, oldest);
@@ -78,8 +78,8 @@ impl GuardedState {
         }
     }
 
-    /// Takes the waker of the delivery task if that is to be woken, which happens after the lock is released. The task
-    /// notes its waker again when it waits again.
+    /// Takes the waker of the delivery task if the task is to be woken. The caller wakes it after the lock is released.
+    /// The task notes its waker again when it waits again.
     #[must_use = "it is to be woken"]
     pub(crate) fn take_delivery_if(&mut self, is_due: bool) -> Option<Waker> {
         self.delivery.take_if(|_| is_due)
@@ -92,7 +92,7 @@ impl Drop for GuardedState {
     }
 }
 
-/// The counters of a subscription as metrics views have them.
+/// The counters of a subscription, as metrics views have them.
 fn counts(subscription: &Subscription<Events>) -> Values {
     [subscription.snapshot().accounts.delivered, 0, 0, 0]
 }

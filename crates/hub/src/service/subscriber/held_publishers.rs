@@ -132,7 +132,7 @@ impl Subscriber {
         shared.publishers.retain(|held| held.ticket != ticket);
     }
 
-    /// The publishers that are held back now, and since when. One that has several publications is named once.
+    /// The publishers that are held back now, and since when. A publisher with several publications is named once.
     pub(crate) fn held_publishers(&self) -> Vec<(Option<Arc<str>>, Instant)> {
         let mut publishers: Vec<(Option<Arc<str>>, Instant)> = Vec::new();
         for held in &self.lock().publishers {

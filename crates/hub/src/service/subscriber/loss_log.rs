@@ -52,8 +52,8 @@ impl Subscriber {
         }
     }
 
-    /// As [`Subscriber::log_notice`], for events that have just come. Much can happen to the queue in a short time, so
-    /// later summaries log most of it.
+    /// Does as [`Subscriber::log_notice`] for events that have just come. Much can happen to the queue in a short time,
+    /// so later summaries log most of it.
     pub(crate) fn log_notice_and_summaries(self: &Arc<Self>, notice: Option<OverflowNotice>) {
         if notice.is_none() {
             return;
@@ -80,7 +80,7 @@ impl Subscriber {
         }
     }
 
-    /// Logs what happened to the queue since the last line. Returns whether there was anything.
+    /// Logs what happened to the queue since the last line. Returns true if there was anything.
     pub(crate) fn log_summary(&self) -> bool {
         let summary = self.lock().subscription.poll_summary(Instant::now());
         if let Some(summary) = summary {

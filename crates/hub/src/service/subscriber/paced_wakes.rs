@@ -2,8 +2,8 @@
 //! tasks waiting.
 //!
 //! A task that is woken runs before the tasks that are woken after it. A delivery task often connects, which takes some
-//! system calls. So a burst of wakes beyond a small number waits here, and the pacer wakes a few tasks in each round of the
-//! runtime.
+//! system calls. So if there are many wakes at a time, all but a small number wait here, and the pacer wakes a few
+//! tasks in each round of the runtime.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;

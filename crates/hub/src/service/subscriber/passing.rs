@@ -1,5 +1,5 @@
-//! Which events a subscriber gets: a link takes those that its cost lets pass, and an event that goes round from hub to
-//! hub is lost.
+//! Decides which events a subscriber gets. A link gets those that its cost lets pass. An event that goes round from hub
+//! to hub is lost.
 
 use std::sync::Arc;
 use std::time::Instant;

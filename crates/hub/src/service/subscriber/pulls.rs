@@ -7,7 +7,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::lock::Mutex;
 
-/// Brings programs that pull to the delivery task of their subscription, which answers them in turn.
+/// Passes programs that pull to the delivery task of their subscription, which answers them in turn.
 #[derive(Debug)]
 pub(crate) struct Pulls {
     sender: mpsc::Sender<Pull>,
@@ -24,7 +24,7 @@ pub(crate) struct Pull {
     pub(crate) count: usize,
     /// How long it waits.
     pub(crate) until: Instant,
-    /// Gets the events; none if none came in time.
+    /// Receives the events; none if none came in time.
     pub(crate) taker: oneshot::Sender<Vec<Events>>,
 }
 

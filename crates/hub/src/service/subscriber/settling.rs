@@ -61,9 +61,8 @@ impl Subscriber {
         }
     }
 
-    /// Settles a panic of the delivery task. The events in flight count as lost, because nothing says what happened to
-    /// them. The subscriber stays subscribed, since the panic is not its fault; queued events wait for the next
-    /// delivery task.
+    /// Settles a panic of the delivery task. The events in flight count as lost, because their fate is unknown. The
+    /// subscriber stays subscribed, since the panic is not its fault. Queued events wait for the next delivery task.
     pub(crate) fn settle_panicked(&self) {
         let mut shared = self.lock();
         let count = shared.subscription.snapshot().outstanding;
@@ -81,8 +80,8 @@ impl Subscriber {
         ));
     }
 
-    /// Settles a panic of the scheduler while it served this subscriber. Events that the scheduler took, and neither
-    /// sent nor gave back, are lost. The subscriber stays subscribed, since the panic is not its fault.
+    /// Settles a panic of the scheduler while it served this subscriber. Events that the scheduler took, and that it
+    /// neither sent nor gave back, are lost. The subscriber stays subscribed, since the panic is not its fault.
     pub(crate) fn settle_taken(&self) {
         let mut shared = self.lock();
         let outstanding = shared.subscription.snapshot().outstanding;

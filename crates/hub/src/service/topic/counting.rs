@@ -17,7 +17,7 @@ use crate::service::subscribers::key;
 pub(crate) struct Totals {
     /// Subscribers and links, without those that are about to be removed.
     pub(crate) subscribers: usize,
-    /// What happened to their events.
+    /// The counts of their events.
     pub(crate) accounts: Accounts,
     /// Events in their queues.
     pub(crate) queued: u64,
@@ -31,11 +31,12 @@ pub(crate) struct Totals {
     pub(crate) held: Duration,
 }
 
-/// The sum over all subscribers of a topic, those that have left included, while it is made.
+/// The sum over all subscribers of a topic while it is made. It includes those that have left.
 ///
-/// Subscribers may leave between two steps. A subscriber that leaves moves from the present ones to the leaving ones, and
-/// from there to the sum of all that have settled. So the steps hold the present ones first and the leaving ones second, and
-/// read the sum with the last of these. Of all that they hold, they add those that are not in that sum.
+/// Subscribers may leave between two steps. A subscriber that leaves moves from the present ones to the leaving ones,
+/// and from there to the sum of all that have settled. So the steps first hold the present ones and then the leaving
+/// ones, and read the sum together with the last leaving ones. They add only the held subscribers that are not in that
+/// sum.
 pub(crate) struct Counting {
     topic: Arc<Topic>,
     phase: CountingPhase,

@@ -181,7 +181,7 @@ impl FanOuts {
             ended
         });
         if let Some(ended) = ended {
-            // Nothing is ever sent: it ends when its sender is dropped.
+            // Nothing is ever sent: the wait ends when the sender is dropped.
             let _ = ended.await;
         }
     }

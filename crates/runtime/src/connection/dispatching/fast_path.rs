@@ -7,7 +7,7 @@
 use std::task::Poll;
 
 use floe_wire::connection::SendQueue;
-use floe_wire::message::{HeaderCache, RequestBatch, SingleRequest};
+use floe_wire::message::{HeadCache, RequestBatch, SingleRequest};
 
 use super::Dispatching;
 use crate::connection::read_buffer::ReadBuffer;
@@ -26,14 +26,14 @@ pub(in crate::connection) enum Handled {
 
 impl Dispatching {
     /// Dispatches a request that came alone, if that can begin without a wait. Its message is the only content of the
-    /// input and has `count` bytes. `cache` has its header.
+    /// input and has `count` bytes. `cache` has its head.
     #[inline]
     pub(in crate::connection) fn dispatch_single(
         &mut self,
         request: SingleRequest,
         input: &mut ReadBuffer,
         count: usize,
-        cache: &HeaderCache,
+        cache: &HeadCache,
     ) -> Handled {
         let Some(mut parts) = self.take_single(&request) else {
             return Handled::NotTaken;

@@ -16,9 +16,9 @@ use rustls::{
 };
 
 use super::TlsError;
+use super::handshake_permits::HandshakePermits;
 use super::load::{self, Identity};
 use super::settings::{ClientCertificates, TlsFile, TlsSettings};
-use super::turns::HandshakeTurns;
 
 /// Loaded certificates and trust of a communicator. Clones share them.
 #[derive(Clone)]
@@ -28,7 +28,7 @@ pub struct Tls {
 
 struct TlsCore {
     settings: TlsSettings,
-    turns: HandshakeTurns,
+    handshake_permits: HandshakePermits,
     /// Replaced by a reload; read when a connection is made.
     loaded: RwLock<Loaded>,
 }
@@ -50,7 +50,7 @@ impl Tls {
         Ok(Self {
             inner: Arc::new(TlsCore {
                 settings,
-                turns: HandshakeTurns::new(),
+                handshake_permits: HandshakePermits::new(),
                 loaded,
             }),
         })
@@ -78,8 +78,8 @@ impl Tls {
         self.loaded().server.clone()
     }
 
-    pub(super) fn handshake_turns(&self) -> &HandshakeTurns {
-        &self.inner.turns
+    pub(super) fn handshake_permits(&self) -> &HandshakePermits {
+        &self.inner.handshake_permits
     }
 
     fn loaded(&self) -> std::sync::RwLockReadGuard<'_, Loaded> {

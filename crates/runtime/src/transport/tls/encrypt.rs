@@ -20,7 +20,7 @@ pub(in crate::transport) async fn client(
     let name = ServerName::try_from(host.to_owned())
         .map_err(|_| unusable(format!("expected a host name or address, got \"{host}\"")))?;
     let connection = ClientConnection::new(config, name).map_err(io::Error::other)?;
-    session::open(stream, connection.into(), tls.handshake_turns()).await
+    session::open(stream, connection.into(), tls.handshake_permits()).await
 }
 
 /// Encrypts a stream from a client. The handshake takes as long as the client likes.
@@ -28,7 +28,7 @@ pub(in crate::transport) async fn server(stream: Stream, tls: Option<Tls>) -> io
     let tls = required(tls.as_ref())?;
     let config = tls.server_config().map_err(unusable)?;
     let connection = ServerConnection::new(config).map_err(io::Error::other)?;
-    session::open(stream, connection.into(), tls.handshake_turns()).await
+    session::open(stream, connection.into(), tls.handshake_permits()).await
 }
 
 /// Checks, before the server listens, that it has all that TLS needs.

@@ -6,7 +6,7 @@
 //! - `settings.rs`: certificates and trust as a program configures them; `error.rs`: why they cannot be used
 //! - `encrypt.rs`: streams over rustls
 //! - `load.rs`: certificates and keys from files; `config.rs`: their form for rustls
-//! - `session.rs`: the two halves of an encrypted stream; `turns.rs`: how many handshakes compute at a time
+//! - `session.rs`: the two halves of an encrypted stream; `handshake_permits.rs`: how many handshakes compute at a time
 //! - `explain.rs`: failures explained
 //! - `absent.rs`: a build without the feature
 
@@ -20,12 +20,12 @@ mod error;
 #[cfg(feature = "tls")]
 mod explain;
 #[cfg(feature = "tls")]
+mod handshake_permits;
+#[cfg(feature = "tls")]
 mod load;
 #[cfg(feature = "tls")]
 mod session;
 mod settings;
-#[cfg(feature = "tls")]
-mod turns;
 
 #[cfg(not(feature = "tls"))]
 pub use absent::Tls;

@@ -10,7 +10,7 @@ use rustls::Connection;
 use tokio::io::{AsyncRead, ReadBuf};
 
 use super::explain::explain;
-use super::turns::HandshakeTurns;
+use super::handshake_permits::HandshakePermits;
 use crate::transport::ConnectionInfo;
 use crate::transport::overhead::Overhead;
 use crate::transport::{Stream, StreamWriter};
@@ -20,11 +20,11 @@ const CHUNK_LEN: usize = 64 * 1024;
 /// Bytes that are read before any of them is decrypted: one record.
 const READ_LEN: usize = 16 * 1024;
 
-/// Performs the handshake over a stream, and returns the encrypted stream. Each step of it that computes takes a turn.
+/// Performs the handshake over a stream, and returns the encrypted stream. Each step of it that computes needs a permit.
 pub(super) async fn open(
     stream: Stream,
     connection: Connection,
-    turns: &HandshakeTurns,
+    permits: &HandshakePermits,
 ) -> io::Result<Stream> {
     let shared = Arc::new(TlsShared {
         session: Mutex::new(TlsSession {
@@ -50,9 +50,9 @@ pub(super) async fn open(
             let what = "the peer ended the stream in the middle of the TLS handshake";
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, what));
         }
-        let turn = turns.take().await;
+        let permit = permits.acquire().await;
         poll_fn(|context| reader.poll_fill(context)).await?;
-        turn.end().await;
+        permit.release().await;
     }
     // The first bytes are not needed after the handshake.
     reader.first = Vec::new();
@@ -209,7 +209,7 @@ impl AsyncRead for TlsReader {
             ready!(self.overhead.poll_give_way(context));
             let polled = self.poll_fill(context);
             if polled.is_pending() {
-                self.overhead.end_turn();
+                self.overhead.reset();
             }
             ready!(polled)?;
         }

@@ -62,7 +62,7 @@ fn only_a_message_that_closely_follows_the_write_of_another_one_waits() {
         !leaves(&mut output, at(130)),
         "they are collected meanwhile"
     );
-    assert!(output.take_collected(at(150)).is_some());
+    assert!(output.take_scheduled(at(150)).is_some());
 }
 
 #[test]
@@ -88,7 +88,10 @@ fn single_messages_reuse_one_buffer() {
         output.bytes().extend(b"two");
         assert_eq!(output.bytes().as_ptr(), address);
     }
-    assert!(output.spare.is_none(), "a second one was never needed");
+    assert!(
+        output.free_buffer.is_none(),
+        "a second one was never needed"
+    );
 }
 
 #[test]
@@ -117,7 +120,7 @@ fn kept_after(output: &mut SendQueue, len: usize) -> usize {
 }
 
 fn kept(output: &mut SendQueue) -> usize {
-    let kept = [&mut output.pending, &mut output.spare]
+    let kept = [&mut output.pending, &mut output.free_buffer]
         .into_iter()
         .flatten();
     kept.map(|buffer| size_of::<Buffer>() + buffer.bytes_mut().capacity())
@@ -131,7 +134,7 @@ fn a_large_buffer_is_kept_while_large_batches_need_it() {
         let kept = kept_after(&mut output, 1_000_000);
         assert!((1_000_000..1_100_000).contains(&kept), "{kept}");
     }
-    assert!(kept_after(&mut output, 100) <= SendQueue::SPARE_MAX);
+    assert!(kept_after(&mut output, 100) <= SendQueue::FREE_LEN_MAX);
 }
 
 #[test]
@@ -139,13 +142,13 @@ fn a_queue_at_rest_keeps_only_pending_bytes() {
     let mut output = SendQueue::default();
     assert!(kept_after(&mut output, 1_000_000) >= 1_000_000);
     output.bytes().extend(b"message");
-    output.drop_spares();
+    output.drop_free_buffers();
     let batch = output.take().expect("it is pending");
     assert_eq!(batch.remaining().chunk(), b"message");
 
     let mut output = SendQueue::default();
     kept_after(&mut output, 60_000);
-    output.drop_spares();
+    output.drop_free_buffers();
     assert_eq!(kept(&mut output), 0);
 }
 
@@ -235,7 +238,7 @@ fn a_single_reply_waits_until_batches_have_given_up_a_long_buffer() {
     let mut output = SendQueue::default();
     kept_after(&mut output, 1_000_000);
     assert!(!output.begin_single_reply(5));
-    assert!(kept_after(&mut output, 100) <= SendQueue::SPARE_MAX);
+    assert!(kept_after(&mut output, 100) <= SendQueue::FREE_LEN_MAX);
     assert!(output.begin_single_reply(5));
 }
 

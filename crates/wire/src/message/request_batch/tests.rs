@@ -26,7 +26,7 @@ fn request(id: i32, operation: &str, parameters: &[u8]) -> Vec<u8> {
 }
 
 fn split(input: &mut BytesMut) -> Option<RequestBatch> {
-    RequestBatch::split(input, SIZE_MAX, &mut HeaderCache::default())
+    RequestBatch::split(input, SIZE_MAX, &mut HeadCache::default())
 }
 
 #[test]
@@ -151,10 +151,10 @@ fn a_cached_header_does_not_change_the_requests() {
         request(4, "a", b""),
         request(0, "a", &[7; 300]),
     ];
-    let mut known = HeaderCache::default();
+    let mut cache = HeadCache::default();
     for message in &messages {
         let [mut input, mut alone] = [(); 2].map(|()| BytesMut::from(&message[..]));
-        let batch = RequestBatch::split(&mut input, SIZE_MAX, &mut known);
+        let batch = RequestBatch::split(&mut input, SIZE_MAX, &mut cache);
         let request = batch.and_then(|mut batch| batch.next()).unwrap();
         let alone = split(&mut alone)
             .and_then(|mut batch| batch.next())
@@ -168,15 +168,15 @@ fn a_cached_header_does_not_change_the_requests() {
 #[test]
 fn a_request_with_a_cached_head_must_still_be_whole() {
     let good = request(0, "a", b"p");
-    let mut known = HeaderCache::default();
+    let mut cache = HeadCache::default();
     let mut input = BytesMut::from(&good[..]);
-    RequestBatch::split(&mut input, SIZE_MAX, &mut known).expect("it is good");
+    RequestBatch::split(&mut input, SIZE_MAX, &mut cache).expect("it is good");
     for wrong in [-1, 1, 100] {
         let mut bad = good.clone();
         let size = bad.len() - 7;
         bad[size] = bad[size].wrapping_add_signed(wrong);
         let mut input = BytesMut::from(&bad[..]);
-        assert!(RequestBatch::split(&mut input, SIZE_MAX, &mut known).is_none());
+        assert!(RequestBatch::split(&mut input, SIZE_MAX, &mut cache).is_none());
         assert_eq!(input[..], bad[..]);
     }
 }

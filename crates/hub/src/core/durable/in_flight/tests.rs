@@ -21,14 +21,14 @@ struct Model {
     in_flight: DurableInFlight<u64>,
     random: Random,
     now: Instant,
-    /// The numbers of unanswered events, with their sequences.
+    /// The numbers of the events in flight, with their sequences.
     open: Vec<(u64, u64)>,
     /// Sequences that can be delivered.
     undelivered: BTreeSet<u64>,
     /// Sequences that were refused, and that the delivery task has not settled.
     refused: BTreeSet<u64>,
     acknowledged: BTreeSet<u64>,
-    is_absence_told: bool,
+    is_absence_reported: bool,
 }
 
 impl Model {
@@ -43,7 +43,7 @@ impl Model {
             undelivered: (0..Self::EVENTS).collect(),
             refused: BTreeSet::new(),
             acknowledged: BTreeSet::new(),
-            is_absence_told: true,
+            is_absence_reported: true,
         }
     }
 
@@ -106,10 +106,10 @@ impl Model {
 
     /// Does what the shell does with the position.
     fn follow(&mut self, ended: Ended) {
-        self.is_absence_told &= ended.undelivered.is_empty();
+        self.is_absence_reported &= ended.undelivered.is_empty();
         let known = |open: &mut Vec<(u64, u64)>, sequence: u64| {
             let at = open.iter().position(|(_, it)| *it == sequence);
-            open.remove(at.expect("it was unanswered"));
+            open.remove(at.expect("it was in flight"));
         };
         for sequence in ended.acknowledged {
             known(&mut self.open, sequence);
@@ -122,8 +122,8 @@ impl Model {
         if ended.has_refused {
             // An answer refuses one event, which the window does not have any more.
             let has = |sequence: u64| {
-                let mut unanswered = self.in_flight.events.unanswered();
-                unanswered.any(|event| event.sequence == sequence)
+                let mut in_flight = self.in_flight.events.in_send_order();
+                in_flight.any(|event| event.sequence == sequence)
             };
             let at = self.open.iter().position(|(_, it)| !has(*it));
             let (_, sequence) = self.open.remove(at.expect("one was refused"));
@@ -136,14 +136,14 @@ impl Model {
         for (sequence, attempt) in self.in_flight.take_attempts() {
             match attempt {
                 Ok(()) => assert!(self.acknowledged.contains(&sequence)),
-                Err(AttemptFailure::Absent(_)) => self.is_absence_told = true,
+                Err(AttemptFailure::Absent(_)) => self.is_absence_reported = true,
                 Err(AttemptFailure::Refused(_)) => {
                     assert!(self.refused.remove(&sequence), "once each");
                     self.undelivered.insert(sequence);
                 }
             }
         }
-        assert!(self.refused.is_empty() && self.is_absence_told);
+        assert!(self.refused.is_empty() && self.is_absence_reported);
     }
 
     fn give_up(&mut self) {
@@ -166,7 +166,7 @@ impl Model {
         assert_eq!(again.len(), expected.len(), "once each");
         assert_eq!(again.into_iter().collect::<BTreeSet<_>>(), expected);
         self.undelivered.extend(expected);
-        self.is_absence_told = true;
+        self.is_absence_reported = true;
         assert!(self.in_flight.is_empty() && self.in_flight.take_attempts().is_empty());
     }
 
@@ -191,8 +191,8 @@ impl Model {
                 }
             }
         }
-        let unanswered = self.in_flight.events.unanswered().map(|it| it.sequence);
-        assert!(unanswered.eq(self.open.iter().map(|(_, sequence)| *sequence)));
+        let in_flight = self.in_flight.events.in_send_order().map(|it| it.sequence);
+        assert!(in_flight.eq(self.open.iter().map(|(_, sequence)| *sequence)));
         assert!(self.open.len() <= WINDOW_MAX);
         let places =
             self.open.len() + self.undelivered.len() + self.refused.len() + self.acknowledged.len();

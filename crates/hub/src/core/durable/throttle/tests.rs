@@ -19,7 +19,7 @@ struct Reader {
     asks_at: Option<Instant>,
 }
 
-/// What happened in a run.
+/// The totals of a run.
 #[derive(Debug, Default)]
 struct Account {
     /// The cost of all turns.
@@ -54,7 +54,8 @@ impl Run {
         }
     }
 
-    /// Time passes in steps of 100 µs. In each step, so many live events come, and each log gets some of them.
+    /// Time passes in steps of 100 µs. `live` returns the number of live events of a step, and `own` how many of them
+    /// each log gets.
     fn pass(&mut self, steps: u64, live: impl Fn(u64) -> u64, own: impl Fn(u64) -> u64) {
         for step in 0..steps {
             self.now += Duration::from_micros(100);

@@ -115,7 +115,7 @@ fn overflow(
 fn a_flapping_queue_is_logged_once_and_then_in_complete_summaries() {
     let start = Instant::now();
     let mut subscription = subscription(RetryCount::Limited(0));
-    let (mut lines, mut told, mut comes_at) = (0, 0, None);
+    let (mut lines, mut logged, mut comes_at) = (0, 0, None);
     // One minute, twenty times a second.
     for step in 0..1200 {
         let now = start + Duration::from_millis(50) * step;
@@ -123,7 +123,7 @@ fn a_flapping_queue_is_logged_once_and_then_in_complete_summaries() {
             lines += 1;
             assert!(step == 0, "{notice:?}");
             if let OverflowNotice::Ended { lost } = notice {
-                told += lost;
+                logged += lost;
             }
             comes_at = subscription
                 .await_summary()
@@ -133,14 +133,14 @@ fn a_flapping_queue_is_logged_once_and_then_in_complete_summaries() {
         if comes_at.is_some_and(|at| now >= at) {
             let summary = subscription.poll_summary(now).expect("it flaps");
             assert_eq!((summary.lost, summary.lasts), (2 * summary.count, false));
-            (lines, told) = (lines + 1, told + summary.lost);
+            (lines, logged) = (lines + 1, logged + summary.lost);
             comes_at = Some(now + Duration::from_secs(10));
         }
     }
     assert_eq!(lines, 2 + 5);
     let rest = subscription.poll_summary(start + Duration::from_secs(60));
-    told += rest.expect("it has flapped since").lost;
-    assert_eq!(told, subscription.snapshot().accounts.lost.overflow);
+    logged += rest.expect("it has flapped since").lost;
+    assert_eq!(logged, subscription.snapshot().accounts.lost.overflow);
     // Then no overflow begins: the shell does not poll any more, and the next overflow is logged as the first one was.
     let later = start + Duration::from_secs(70);
     assert_eq!(subscription.poll_summary(later), None);
@@ -178,9 +178,9 @@ fn events_that_fit_no_queue_are_logged_once_and_then_counted() {
     let now = Instant::now();
     let mut subscription = subscription(RetryCount::Unlimited);
     let too_long = OverflowNotice::TooLong { len: 101, max: 100 };
-    for told in [Some(too_long), None, None] {
+    for logged in [Some(too_long), None, None] {
         subscription.handle_events(Numbered(vec![(0, 101)]), now);
-        assert_eq!(subscription.poll_notice(), told);
+        assert_eq!(subscription.poll_notice(), logged);
     }
     // A full queue is another kind of notice.
     let notices = overflow(&mut subscription, 1, now);

@@ -13,7 +13,7 @@ const EVENTS_MAX: usize = 1_000;
 /// The share of its queue that a healthy subscriber takes within the patience.
 const SHARE: usize = EVENTS_MAX / 100;
 
-/// What a subscriber does for a while.
+/// The behaviour of a subscriber for a while.
 #[derive(Debug, Clone, Copy)]
 enum Pace {
     /// It takes `count` events every `interval`.
@@ -72,7 +72,7 @@ fn schedule(
     })
 }
 
-/// What happened in a schedule.
+/// The totals of a schedule.
 struct Outcome {
     length: Duration,
     /// How long the publishers were held back in all, while the subscriber took less than its share.

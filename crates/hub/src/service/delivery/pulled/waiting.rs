@@ -25,7 +25,7 @@ impl WaitingPrograms {
         self.next += 1;
     }
 
-    /// Takes the first program that is still there, with its number. Those before it that have gone are forgotten.
+    /// Takes the first program that is still there, with its number. Forgets the programs before it, which have gone.
     pub(super) fn take_first(&mut self) -> Option<(u64, Pull)> {
         loop {
             let (number, pull) = self.by_number.pop_first()?;

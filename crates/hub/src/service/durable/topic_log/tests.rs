@@ -52,7 +52,7 @@ fn a_position_behind_the_end_of_its_log_is_stored_at_the_end() {
     let log = TopicLog::in_memory("t", DurableSettings::default(), &Arc::default());
     let end = log.contents().next;
     let reader = Reader::open(log.source(), &path).unwrap();
-    assert_eq!(reader.standing().next, end);
+    assert_eq!(reader.progress().next, end);
     drop(reader);
     let (_, _, stored) = PositionFile::open(&path).unwrap();
     assert_eq!(stored.next, end);

@@ -55,7 +55,7 @@ enum Step {
         receiver: usize,
         behavior: Behavior,
     },
-    /// Deliveries proceed while this task yields so many times.
+    /// Deliveries proceed while this task yields this many times.
     Deliver {
         yields: usize,
     },

@@ -54,7 +54,7 @@ pub(super) struct Scenario {
 struct KnownTopic {
     topic: Arc<Topic>,
     published: u64,
-    /// Whether all its publishers wait for room.
+    /// True if all its publishers wait for room.
     all_wait: bool,
 }
 
@@ -73,7 +73,7 @@ struct Receiver {
     at: usize,
     facet: String,
     requested: RequestedQos,
-    /// Whether it ever failed to answer immediately and well.
+    /// True if it ever failed to answer immediately and without an error.
     had_trouble: bool,
 }
 
@@ -314,7 +314,7 @@ impl Scenario {
         }
     }
 
-    /// Whether a publisher does not wait.
+    /// Returns true if a publisher does not wait.
     fn is_free(&mut self, publisher: usize) -> bool {
         let waiting = &mut self.waiting[publisher];
         waiting.take_if(|waiting| waiting.is_finished());

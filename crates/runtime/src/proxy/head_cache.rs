@@ -12,14 +12,14 @@ use super::{OperationInfo, Proxy};
 
 /// The heads of a proxy's requests, in the order in which their operations were first invoked.
 #[derive(Default)]
-pub(crate) struct RequestHeadCache {
+pub(crate) struct HeadCache {
     first: OnceLock<Box<CachedHead>>,
 }
 
 struct CachedHead {
     operation: &'static OperationInfo,
     head: PreparedHead,
-    others: RequestHeadCache,
+    others: HeadCache,
 }
 
 /// Number of operations whose heads a proxy caches. Few proxies invoke more; heads beyond the limit are encoded each
@@ -70,14 +70,14 @@ impl Proxy {
         if communicator.is_some_and(|it| !it.implicit_context().is_empty()) {
             return None;
         }
-        match self.inner.header_cache.first.get() {
+        match self.inner.head_cache.first.get() {
             Some(entry) if std::ptr::eq(entry.operation, operation) => Some(&entry.head),
             _ => self.find_head(operation),
         }
     }
 
     fn find_head(&self, operation: &'static OperationInfo) -> Option<&PreparedHead> {
-        let mut cache = &self.inner.header_cache;
+        let mut cache = &self.inner.head_cache;
         for _ in 0..OPERATIONS_MAX {
             let entry = match cache.first.get() {
                 Some(entry) => entry,
@@ -95,7 +95,7 @@ impl Proxy {
     #[cold]
     fn remember<'a>(
         &self,
-        cache: &'a RequestHeadCache,
+        cache: &'a HeadCache,
         operation: &'static OperationInfo,
     ) -> Option<&'a CachedHead> {
         let header = self.request_head(operation.name, operation.mode, self.context());
@@ -104,7 +104,7 @@ impl Proxy {
             Box::new(CachedHead {
                 operation,
                 head,
-                others: RequestHeadCache::default(),
+                others: HeadCache::default(),
             })
         });
         Some(entry)

@@ -1,4 +1,4 @@
-//! Requests that begin as the one before them: dispatched together, they must fare as if each had come alone.
+//! Requests that arrive together are dispatched as one batch. Each must fare as if it had come alone.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -28,32 +28,32 @@ const RUN: OperationInfo = OperationInfo {
     returns_data: false,
 };
 
-/// Answers requests as its notes tell.
-struct Row {
+/// Does what each request asks for, and notes it.
+struct Actor {
     notes: Arc<Notes>,
     /// True if it answers as generated dispatchers do.
     is_generated: bool,
 }
 
-/// When it begins and ends what it does.
+/// The actions in the order in which they begin and end.
 #[derive(Default)]
 struct Notes {
     begun: Mutex<Vec<u8>>,
-    /// Lengths of parameters, at the end of each dispatch.
+    /// The lengths of the parameters, at the end of each dispatch.
     ended: Mutex<Vec<usize>>,
     polled_count: AtomicUsize,
-    /// How often it was given requests.
+    /// How many times it got requests.
     dispatched_count: AtomicUsize,
 }
 
-impl Row {
+impl Actor {
     async fn run(&self, request: &Request) -> Result<(), SystemException> {
         let parameters = request.parameters();
         let what = parameters[6];
         self.notes.begun.lock().unwrap().push(what);
         let current = request.current();
         assert!(current.connection().is_some());
-        assert_eq!((current.name(), current.operation()), ("row", "run"));
+        assert_eq!((current.name(), current.operation()), ("actor", "run"));
         match what {
             PANIC => panic!("as asked"),
             WAIT => {
@@ -71,23 +71,23 @@ impl Row {
     }
 }
 
-impl floe::codegen::Answer for Row {
+impl floe::codegen::Answer for Actor {
     async fn answer(&self, request: Request) -> floe::codegen::Answered {
         self.run(&request).await?;
         Ok(request.returned_nothing()?)
     }
 }
 
-impl Dispatcher for Row {
+impl Dispatcher for Actor {
     fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
         self.notes.dispatched_count.fetch_add(1, Ordering::SeqCst);
         if self.is_generated {
             return floe::codegen::dispatch(self, requests, slot);
         }
         requests.each(slot, move |request| {
-            let row = self.clone();
+            let actor = self.clone();
             async move {
-                let answered = floe::codegen::Answer::answer(&*row, request).await;
+                let answered = floe::codegen::Answer::answer(&*actor, request).await;
                 answered.map_err(|exception| *exception)
             }
         });
@@ -104,12 +104,12 @@ async fn call(proxy: &Proxy, what: u8, len: usize) -> Result<(), InvokeError> {
 async fn start(settings: Settings, is_generated: bool) -> (Server, Arc<Notes>, Proxy) {
     let server = Server::with_settings(settings).await;
     let notes = Arc::new(Notes::default());
-    let row = Row {
+    let actor = Actor {
         notes: notes.clone(),
         is_generated,
     };
-    server.adapter.add("row", row).unwrap();
-    let proxy = server.proxy_of(&Communicator::new(), "row");
+    server.adapter.add("actor", actor).unwrap();
+    let proxy = server.proxy_of(&Communicator::new(), "actor");
     soon(proxy.ice_connection()).await.unwrap();
     (server, notes, proxy)
 }
@@ -124,8 +124,8 @@ const BEGUN_COUNT: usize = 11;
 const ENDED_COUNT: usize = 9;
 
 /// Waits until the last one has ended that gets to the servant.
-async fn ended(row: &Notes) {
-    let is_over = || row.ended.lock().unwrap().len() == ENDED_COUNT;
+async fn ended(notes: &Notes) {
+    let is_over = || notes.ended.lock().unwrap().len() == ENDED_COUNT;
     soon(async {
         while !is_over() {
             yield_now().await;
@@ -137,7 +137,7 @@ async fn ended(row: &Notes) {
 #[tokio::test]
 async fn requests_without_a_reply_fare_as_if_each_had_come_alone() {
     for (is_batch, is_generated) in [(false, false), (true, false), (false, true), (true, true)] {
-        let (server, row, proxy) = start(Settings::default(), is_generated).await;
+        let (server, notes, proxy) = start(Settings::default(), is_generated).await;
         let sending = match is_batch {
             true => proxy.ice_batch_oneway(),
             false => proxy.ice_oneway(),
@@ -147,28 +147,28 @@ async fn requests_without_a_reply_fare_as_if_each_had_come_alone() {
         }
         soon(sending.ice_flush_batch()).await.unwrap();
         soon(server.proxy("echo").ice_ping()).await.unwrap();
-        ended(&row).await;
-        // What comes behind is found by nobody, and answered once the others were.
+        ended(&notes).await;
+        // The requests behind it find no servant, and are answered after the others.
         let after = soon(call(&proxy, RETURN, 1)).await.unwrap_err();
         let InvokeError::System(SystemException::ObjectNotExist(_)) = after else {
             panic!("{after}");
         };
         assert_eq!(
-            *row.begun.lock().unwrap(),
+            *notes.begun.lock().unwrap(),
             SEVERAL[..BEGUN_COUNT],
             "{is_batch} {is_generated}"
         );
-        assert_eq!(row.polled_count.load(Ordering::SeqCst), 20);
+        assert_eq!(notes.polled_count.load(Ordering::SeqCst), 20);
         if is_batch {
             // All arrived together.
-            assert!(row.dispatched_count.load(Ordering::SeqCst) < BEGUN_COUNT);
+            assert!(notes.dispatched_count.load(Ordering::SeqCst) < BEGUN_COUNT);
         }
     }
 }
 
 #[tokio::test]
 async fn each_request_in_flight_gets_its_own_answer() {
-    let (_server, row, proxy) = start(Settings::default(), false).await;
+    let (_server, notes, proxy) = start(Settings::default(), false).await;
     let calls = SEVERAL.map(|what| {
         let proxy = proxy.clone();
         tokio::spawn(async move { call(&proxy, what, 1).await })
@@ -187,17 +187,17 @@ async fn each_request_in_flight_gets_its_own_answer() {
         };
         assert!(is_expected, "{at}: {result:?}");
     }
-    assert_eq!(*row.begun.lock().unwrap(), SEVERAL[..BEGUN_COUNT]);
+    assert_eq!(*notes.begun.lock().unwrap(), SEVERAL[..BEGUN_COUNT]);
 }
 
 /// Two dispatches of the least length may be under way, and one that waits and a long one are more.
 #[tokio::test]
-async fn a_long_request_in_a_row_waits_for_the_budget() {
+async fn a_long_request_in_a_batch_waits_for_the_budget() {
     const LONG: usize = 20_000;
 
     let mut settings = Settings::default();
     settings.dispatch_limit = 2;
-    let (_server, row, proxy) = start(settings, false).await;
+    let (_server, notes, proxy) = start(settings, false).await;
     let oneway = proxy.ice_oneway();
     for (what, len) in [
         (RETURN, 1),
@@ -209,7 +209,7 @@ async fn a_long_request_in_a_row_waits_for_the_budget() {
         call(&oneway, what, len).await.unwrap();
     }
     soon(call(&proxy, RETURN, 5)).await.unwrap();
-    let ended = row.ended.lock().unwrap().clone();
+    let ended = notes.ended.lock().unwrap().clone();
     assert_eq!(ended, [1, 3, 2, LONG, 4, 5].map(|len| len + 6));
 }
 
@@ -223,12 +223,12 @@ impl Dispatcher for Keeper {
     }
 }
 
-/// Nobody else knows which they are, so that nobody could answer them.
+/// No other code knows these requests, so no other code could answer them.
 #[tokio::test]
-async fn who_keeps_the_requests_that_follow_loses_the_connection() {
+async fn a_dispatcher_that_keeps_its_requests_loses_the_connection() {
     let server = Server::start().await;
-    server.adapter.add("row", Keeper::default()).unwrap();
-    let proxy = server.proxy_of(&Communicator::new(), "row");
+    server.adapter.add("actor", Keeper::default()).unwrap();
+    let proxy = server.proxy_of(&Communicator::new(), "actor");
     soon(proxy.ice_connection()).await.unwrap();
     let batch = proxy.ice_batch_oneway();
     for _ in 0..3 {

@@ -9,7 +9,7 @@ use super::{IncomingRequest, SingleRequest};
 /// The bytes of a request before its parameters, with their parsed fields. A later request that begins with the same
 /// bytes has the same fields, and is not parsed again.
 #[derive(Debug, Clone, Default)]
-pub struct HeaderCache {
+pub struct HeadCache {
     bytes: Vec<u8>,
     fields: Option<Fields>,
 }
@@ -18,7 +18,7 @@ pub struct HeaderCache {
 /// request.
 const LEN_MAX: usize = 256;
 
-impl HeaderCache {
+impl HeadCache {
     /// The fields of the body at `start`, in a message that ends where the input ends. If the body does not begin with
     /// the cached bytes, it is parsed, and its head is cached unless it is too long.
     #[inline]

@@ -10,16 +10,16 @@ use super::expiry_clock::ExpiryClock;
 use crate::core::durable::{Member, Sticky, SubscriptionPosition};
 use crate::core::log::Stamp;
 
-/// Pending events that were read, and which member gets which of them.
+/// Pending events that were read, and the members that get them.
 #[derive(Debug)]
-pub(super) struct Keyed {
+pub(super) struct StickyEvents {
     sticky: Sticky,
     /// The events by their sequences.
     events: BTreeMap<u64, (Stamp, Event)>,
 }
 
-/// The events for a member, or what has to be done first.
-pub(super) enum KeyedTaken {
+/// The events for a member, or the step that must come first.
+pub(super) enum StickyTaken {
     /// These events; they count as delivered from now on.
     Events(Vec<Delivery>),
     /// The lifespans of this many events were over.
@@ -27,17 +27,18 @@ pub(super) enum KeyedTaken {
     /// This one, once it is read again.
     Unread {
         sequence: u64,
-        /// Whether the member gets it then. Otherwise its key is not known yet.
+        /// True if the member gets it then. If false, its key is not known yet.
         is_wanted: bool,
     },
 }
 
-/// How many events wait at most, and for each member one that it gets next. While there is no room, no member gets later events.
+/// At most this many events wait, and one more for each member, which it gets next. While there is no room, no member
+/// gets later events.
 const EVENTS_MAX: usize = 256;
-/// No more events wait once they have this many bytes.
+/// Events stop being read once those that wait have this many bytes.
 const BYTES_MAX: usize = 256 * 1024;
 
-impl Keyed {
+impl StickyEvents {
     pub(super) fn new(context_key: &str) -> Self {
         Self {
             sticky: Sticky::new(context_key),
@@ -64,7 +65,7 @@ impl Keyed {
         self.events.values().map(|(_, event)| event.len()).sum()
     }
 
-    /// Takes new events as long as there is room. Returns whether there were any.
+    /// Takes new events while there is room. Returns true if there were any.
     pub(super) fn fill(
         &mut self,
         feed: &mut VecDeque<(Stamp, Event)>,
@@ -78,15 +79,16 @@ impl Keyed {
             };
             let partition = self.sticky.partition_of(event.as_bytes());
             position.handle_held(stamp.sequence, partition, now);
-            // It may wait for long, and must not keep the other events of its read alive.
+            // The event may wait for long, and must not keep the other events of its read alive.
             self.events
                 .insert(stamp.sequence, (stamp, event.detached()));
         }
         self.events.len() > before
     }
 
-    /// A pending event was read again. Thousands are, one after the other, if their keys are not known: those that no member wants yet
-    /// and for which there is no room are read once more later.
+    /// Inserts a pending event that was read again. If the keys of pending events are not known, thousands are read
+    /// again, one after the other. Those that no member wants yet and for which there is no room are read once more
+    /// later.
     pub(super) fn insert(
         &mut self,
         stamp: Stamp,
@@ -111,9 +113,9 @@ impl Keyed {
         room: usize,
         now: Instant,
         clock: &ExpiryClock,
-    ) -> KeyedTaken {
+    ) -> StickyTaken {
         if let Some(sequence) = position.unknown_partition() {
-            return KeyedTaken::Unread {
+            return StickyTaken::Unread {
                 sequence,
                 is_wanted: false,
             };
@@ -123,7 +125,7 @@ impl Keyed {
             let Some((stamp, event)) = self.events.remove(&sequence) else {
                 match taken.is_empty() && expired == 0 {
                     true => {
-                        return KeyedTaken::Unread {
+                        return StickyTaken::Unread {
                             sequence,
                             is_wanted: true,
                         };
@@ -150,8 +152,8 @@ impl Keyed {
             });
         }
         match expired {
-            0 => KeyedTaken::Events(taken),
-            count => KeyedTaken::Expired(count),
+            0 => StickyTaken::Events(taken),
+            count => StickyTaken::Expired(count),
         }
     }
 
@@ -183,15 +185,15 @@ mod tests {
         let events = events_with_contexts(&"o".repeat(4096), &contexts);
         let events: Vec<_> = events.each().collect();
         let (now, event_len) = (Instant::now(), events[0].len() + 1);
-        // Another subscriber has refused all before the subscription became sticky.
+        // Another subscriber has refused all of them before the subscription became sticky.
         let saved = SavedPosition::with_pending(COUNT, (0..COUNT).map(|at| (at, 1)));
         let rules = Redelivery::default();
         let mut position = SubscriptionPosition::restore(&saved, rules, 4096, now);
-        let (mut keyed, clock) = (Keyed::new("customer"), ExpiryClock::new(None, None));
+        let (mut waiting, clock) = (StickyEvents::new("customer"), ExpiryClock::new(None, None));
         let mut delivered = Vec::new();
         while position.pending() > 0 {
-            match keyed.take(&mut position, Member(1), 4096, now, &clock) {
-                KeyedTaken::Unread {
+            match waiting.take(&mut position, Member(1), 4096, now, &clock) {
+                StickyTaken::Unread {
                     sequence,
                     is_wanted,
                 } => {
@@ -201,18 +203,18 @@ mod tests {
                         origin: None,
                     };
                     let event = events[sequence as usize].clone();
-                    keyed.insert(stamp, event, is_wanted, &mut position);
+                    waiting.insert(stamp, event, is_wanted, &mut position);
                 }
-                KeyedTaken::Events(taken) => {
+                StickyTaken::Events(taken) => {
                     assert!(!taken.is_empty(), "nothing is under way");
                     for delivery in taken {
                         assert!(position.handle_acknowledged(delivery.sequence));
                         delivered.push(delivery.sequence);
                     }
                 }
-                KeyedTaken::Expired(_) => panic!("they have no lifespan"),
+                StickyTaken::Expired(_) => panic!("they have no lifespan"),
             }
-            let (held, max) = (keyed.byte_len(), BYTES_MAX + 2 * event_len);
+            let (held, max) = (waiting.byte_len(), BYTES_MAX + 2 * event_len);
             assert!(held < max, "{held} bytes, at most {max}");
         }
         delivered.sort_unstable();

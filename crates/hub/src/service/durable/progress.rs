@@ -1,8 +1,8 @@
-//! The standing of a durable subscription, for observers.
+//! The progress of a durable subscription, for observers.
 
-/// Where a durable subscription is.
+/// The progress of a durable subscription through the log of its topic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Standing {
+pub(crate) struct Progress {
     /// The first event that is not acknowledged.
     pub(crate) floor: u64,
     /// The first event that was never delivered.
@@ -17,7 +17,7 @@ pub(crate) struct Standing {
     pub(crate) expired: u64,
 }
 
-impl Standing {
+impl Progress {
     /// Events that were never delivered.
     pub(crate) fn waiting(&self) -> u64 {
         self.end.saturating_sub(self.next)
