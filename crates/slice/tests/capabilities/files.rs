@@ -421,6 +421,13 @@ fn names_that_a_missing_file_may_define_are_not_reported() {
 }
 
 #[test]
+fn classes_that_one_macro_defines_need_ids_of_their_own() {
+    let text = "#define TWO class A(1) { } class B(1) { }\nmodule M { TWO }";
+    let compilation = compile_files(&[("a.ice", text)], &["a.ice"], &[]);
+    assert_eq!(codes(&compilation), [Code::BadCompactId]);
+}
+
+#[test]
 fn a_compact_id_is_unique_in_a_translation_unit() {
     let a = ("a.ice", "module A { class C(7) { } }");
     let b = ("b.ice", "module B { class C(7) { } }");
