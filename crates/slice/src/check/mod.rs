@@ -55,6 +55,8 @@ pub(crate) struct Checker {
     scopes: Scopes,
     definitions: Vec<Definition>,
     facts: Vec<Facts>,
+    /// The first definition of each simple name, in whatever module.
+    by_name: HashMap<String, DefinitionId>,
     /// How many definitions have been completed; gives the order in the model.
     completed: usize,
     file_metadata: BTreeMap<FileId, Vec<Metadata>>,
@@ -128,6 +130,7 @@ impl Checker {
             scopes: Scopes::new(),
             definitions: Vec::new(),
             facts: Vec::new(),
+            by_name: HashMap::new(),
             completed: 0,
             file_metadata: BTreeMap::new(),
             file_directives: BTreeMap::new(),

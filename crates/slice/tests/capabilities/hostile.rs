@@ -147,6 +147,20 @@ fn long_lines_are_read_in_time() {
 }
 
 #[test]
+fn many_unknown_names_that_another_module_has_are_reported_in_time() {
+    let all = |text: &str| -> String {
+        let each = (0..DEPTH / 2).map(|n| text.replace('#', &n.to_string()));
+        each.collect()
+    };
+    let (defined, used) = (all("enum E# { a# } "), all("E# e#; "));
+    let input = format!("module A {{ {defined} }} module B {{ struct S {{ {used} }} }}");
+    let compilation = check_source(input.as_bytes());
+    let first = &compilation.diagnostics[0];
+    assert_eq!(first.code, Code::UndefinedName);
+    assert_eq!(first.help.as_deref(), Some("did you mean `::A::E0`?"));
+}
+
+#[test]
 fn many_directives_of_a_file_are_looked_up_in_time() {
     let directives: Vec<String> = (0..DEPTH).map(|n| format!("\"unknown:{n}\"")).collect();
     let input = format!("[[{}]] module A {{ }}", directives.join(", "));
