@@ -27,7 +27,7 @@ pub(crate) const CARGO_DENY: Tool = Tool {
 /// Makes the Debian package.
 pub(crate) const CARGO_DEB: Tool = Tool {
     package: "cargo-deb",
-    version: "cargo-deb 3.8.0",
+    version: "3.8.0",
     options: &[],
 };
 
@@ -108,4 +108,18 @@ impl Tool {
 
 fn tools_dir() -> PathBuf {
     workspace::cache_dir().join("tools")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_is_installed_by_a_version_that_cargo_takes() {
+        for tool in [CARGO_DENY, CARGO_DEB, CARGO_FUZZ, MDBOOK] {
+            let numbers: Vec<&str> = tool.version.split('.').collect();
+            let are_numbers = numbers.iter().all(|number| number.parse::<u32>().is_ok());
+            assert!(numbers.len() == 3 && are_numbers, "{}", tool.version);
+        }
+    }
 }

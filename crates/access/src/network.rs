@@ -31,7 +31,7 @@ impl FromStr for Network {
             format!("expected a network, such as \"10.1.0.0/16\" or \"fd00::/8\", got {text:?}")
         })?;
         match net == net.trunc() {
-            true => Ok(Self(net)),
+            true => Ok(Self(canonical(net))),
             false => Err(format!(
                 "{text:?} has bits beyond its prefix: did you mean \"{}\"?",
                 net.trunc()
@@ -39,6 +39,22 @@ impl FromStr for Network {
         }
     }
 }
+
+/// An IPv4 network that is mapped to IPv6 as the IPv4 network: addresses are compared in this form.
+fn canonical(net: IpNet) -> IpNet {
+    let mapped = match net {
+        IpNet::V4(_) => None,
+        IpNet::V6(v6) => v6
+            .addr()
+            .to_ipv4_mapped()
+            .zip(v6.prefix_len().checked_sub(IPV4_PREFIX)),
+    };
+    let mapped = mapped.and_then(|(address, prefix)| IpNet::new(address.into(), prefix).ok());
+    mapped.unwrap_or(net)
+}
+
+/// The length of the prefix that addresses of IPv4 have in IPv6: `::ffff:0:0/96`.
+const IPV4_PREFIX: u8 = 96;
 
 /// Networks by the names that rules use.
 ///
@@ -109,6 +125,8 @@ mod tests {
         let has = |text: &str| network.contains(text.parse().expect("an address"));
         assert!(has("10.1.255.1") && has("::ffff:10.1.0.7"));
         assert!(!has("10.2.0.1") && !has("::1"));
+        let mapped: Network = "::ffff:10.1.0.0/112".parse().expect("a network");
+        assert_eq!(mapped, network);
         let one: Network = "::ffff:10.1.0.7".parse().expect("an address");
         assert!(one.contains("10.1.0.7".parse().expect("an address")));
     }

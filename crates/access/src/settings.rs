@@ -219,9 +219,34 @@ impl<'t> Reader<'t> {
             let expected = "expected a rule about call: identities, categories, adapters and operations are of calls";
             self.tables.problem(line, "access.rule", expected);
         }
+        // "*" is all that the rest of the rule can be about.
+        if actions != Actions::all() {
+            self.check_listed(table, actions, objects);
+        }
         if !objects.is_empty() && table.topics.is_some() {
             let expected = "expected either topics or objects: no call is about a topic";
             self.tables.problem(line, "access.rule", expected);
+        }
+    }
+
+    /// Checks that the rule can be about each action that it lists: it would never apply to the others.
+    fn check_listed(&mut self, table: &RuleTable, actions: Actions, objects: &Objects) {
+        let listed = |action: &Action| actions.contains(*action);
+        let mut all = Action::ALL.into_iter().filter(listed);
+        if !objects.is_empty() && actions.contains(Action::Call) {
+            if let Some(other) = all.find(|action| *action != Action::Call) {
+                let expected = format_args!(
+                    "expected call alone, got {other} as well: identities, categories, adapters and operations are of calls"
+                );
+                self.tables.problem(table.line, "access.rule", expected);
+            }
+        } else if table.topics.is_some() {
+            for action in all.filter(|action| action.is_of_gateway()) {
+                let expected = format_args!(
+                    "expected a rule of its own for {action}: no {action} is about a topic"
+                );
+                self.tables.problem(table.line, "access.rule", expected);
+            }
         }
     }
 

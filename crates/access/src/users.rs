@@ -1,6 +1,7 @@
 //! The users' file: each line has a name and a hashed password.
 
 use std::collections::HashMap;
+use std::fmt;
 
 use crate::caller::check_name;
 use crate::decoys::Decoys;
@@ -31,6 +32,9 @@ pub const USERS_MAX: usize = 100_000;
 /// The largest number of problems that are reported for one text. The first ones show what is wrong with the rest.
 const PROBLEMS_MAX: usize = 20;
 
+/// Some editors begin a text with it.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
 impl Users {
     /// Reads a users' file. Skips empty lines and lines that begin with `#`.
     ///
@@ -45,6 +49,7 @@ impl Users {
             )
             .into());
         }
+        let file = file.strip_prefix(BYTE_ORDER_MARK).unwrap_or(file);
         let text = std::str::from_utf8(file).map_err(|error| {
             let line = file[..error.valid_up_to()]
                 .iter()
@@ -78,15 +83,15 @@ impl Users {
             return Err("expected a name and a hash with a blank between".to_owned());
         };
         check_name(name)?;
-        let hash: PasswordHash = hash.parse().map_err(|error| format!("{name}: {error}"))?;
+        let hash: PasswordHash = hash.parse().map_err(|error| of_user(name, error))?;
         if self.by_name.len() == USERS_MAX {
             return Err(format!("expected at most {USERS_MAX} users"));
         }
         self.decoys
             .note(&hash)
-            .map_err(|error| format!("{name}: {error}"))?;
+            .map_err(|error| of_user(name, error))?;
         match self.by_name.insert(name.to_owned(), hash) {
-            Some(_) => Err(format!("{name} is there already")),
+            Some(_) => Err(of_user(name, "this user is there already")),
             None => Ok(()),
         }
     }
@@ -118,6 +123,14 @@ impl Users {
     }
 }
 
+/// An error with the name of its user. If the words of a line are in the wrong order, the name is a hash: that is left out.
+fn of_user(name: &str, error: impl fmt::Display) -> String {
+    match name.contains('$') {
+        true => format!("expected a name before the hash: {error}"),
+        false => format!("{name}: {error}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,6 +159,21 @@ mod tests {
         let lines: Vec<_> = problems.0.iter().map(|problem| problem.line).collect();
         assert_eq!(lines, [2, 3, 4, 5, 6]);
         assert!(!problems.to_string().contains("saltsalt"), "{problems}");
+    }
+
+    #[test]
+    fn a_hash_in_the_place_of_the_name_is_not_told() {
+        let (name, hash) = BOB.split_once(' ').expect("two words");
+        for line in [format!("{hash} {name}"), format!("{name}:{hash} x")] {
+            let problems = Users::parse(line.as_bytes()).expect_err("a wrong file");
+            assert!(!problems.to_string().contains("saltsalt"), "{problems}");
+        }
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_part_of_a_name() {
+        let users = Users::parse(format!("\u{feff}{BOB}\n").as_bytes()).expect("a users' file");
+        assert!(users.has("bob"));
     }
 
     #[test]

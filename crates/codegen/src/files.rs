@@ -38,6 +38,10 @@ impl Loader for FileSystem {
         File::open(path)?.take(READ_MAX).read_to_end(&mut bytes)?;
         Ok(bytes)
     }
+
+    fn canonical(&self, path: &Path) -> Option<PathBuf> {
+        std::fs::canonicalize(path).ok()
+    }
 }
 
 /// Loads the built-in contracts, below [`BUILT_IN_DIR`].
@@ -189,6 +193,36 @@ mod tests {
             let compilation = compile_files(&options, std::slice::from_ref(&file));
             assert_eq!(compilation.render(), "", "{language:?}");
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_several_paths_lead_to_is_read_once() {
+        let folder = std::env::temp_dir().join(format!("floe-paths-{}", std::process::id()));
+        let (real, link) = (folder.join("real"), folder.join("link"));
+        std::fs::create_dir_all(&real).expect("the directory for temporary files can be written");
+        std::os::unix::fs::symlink(&real, &link).expect("a new link");
+        let write = |name: &str, text: &str| std::fs::write(real.join(name), text).expect(name);
+        write("b.ice", "#pragma once\nmodule M { struct B { int i; } }");
+        write(
+            "c.ice",
+            "#include \"b.ice\"\nmodule M { struct C { B b; } }",
+        );
+        write(
+            "a.ice",
+            "#include \"b.ice\"\n#include <c.ice>\nmodule M { struct A { C c; } }",
+        );
+        let options = Options {
+            include_dirs: vec![link.clone()],
+            ..Options::default()
+        };
+        let mains = [real.join("a.ice"), link.join("b.ice")];
+        let compilation = compile_files(&options, &mains);
+        std::fs::remove_dir_all(&folder).expect("it is ours");
+        assert_eq!(compilation.render(), "");
+        let files = compilation.model.files.iter();
+        let is_main: Vec<bool> = files.map(|file| file.is_main).collect();
+        assert_eq!(is_main, [true, true, false]);
     }
 
     /// A file in the directory of the tests.

@@ -103,6 +103,21 @@ mod tests {
     }
 
     #[test]
+    fn a_comment_that_rust_refuses_is_an_attribute() {
+        let mut text = Text::new("// head");
+        for doc in [" plain \u{e9}", " to the \u{202e}left", " a\rb"] {
+            text.items(quote!(#[doc = #doc] pub struct A;));
+        }
+        let text = text.finish();
+        assert!(text.contains("/// plain \u{e9}\n"), "{text}");
+        assert!(
+            text.contains("#[doc = \" to the \\u{202e}left\"]\n"),
+            "{text}"
+        );
+        assert!(text.contains("#[doc = \" a\\rb\"]\n"), "{text}");
+    }
+
+    #[test]
     fn modules_hold_their_items_indented() {
         let mut text = Text::new("// head\n");
         text.open(quote!(

@@ -1,14 +1,14 @@
 //! One call from paths to a model: the phases in order.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::check::Checker;
 use crate::diagnostic::{Code, Diagnostic, Reporter};
 use crate::model::{FileId, FileInfo, Model};
 use crate::parse::parse;
 use crate::preprocess::{Files, Preprocessor};
-use crate::source::{Loader, MemoryLoader, SourceMap, normalize};
+use crate::source::{Loader, MemoryLoader, SourceMap};
 
 /// Which version of the Slice language is accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -108,7 +108,7 @@ impl Compilation {
 pub fn compile(options: &Options, loader: &dyn Loader, mains: &[PathBuf]) -> Compilation {
     let mut reporter = Reporter::default();
     let mut files = Files::new(loader, mains);
-    let mut checker = Checker::new(options.language, mains);
+    let mut checker = Checker::new(options.language);
     for main in mains {
         match files.open(main, None, &mut reporter) {
             Ok(file) if files.read_whole.contains(&file) => {}
@@ -121,7 +121,7 @@ pub fn compile(options: &Options, loader: &dyn Loader, mains: &[PathBuf]) -> Com
     }
     let (definitions, mut metadata) = checker.finish();
     let model = Model {
-        files: file_infos(&files.sources, mains, &mut metadata),
+        files: file_infos(&files, &mut metadata),
         definitions,
     };
     Compilation {
@@ -147,21 +147,18 @@ fn translation_unit(
 ) {
     let input = Preprocessor::new(options, files, reporter).run(file);
     let unit = parse(input, file, options.language, reporter);
-    checker.check(&unit, &files.sources, reporter);
+    checker.check(&unit, files, reporter);
 }
 
 fn file_infos(
-    sources: &SourceMap,
-    mains: &[PathBuf],
+    files: &Files,
     metadata: &mut BTreeMap<FileId, Vec<crate::model::Metadata>>,
 ) -> Vec<FileInfo> {
-    let is_main = |path: &Path| mains.iter().any(|main| normalize(main) == normalize(path));
-    let files = sources.files().iter().enumerate();
-    files
-        .map(|(index, file)| FileInfo {
-            path: file.path.clone(),
-            is_main: is_main(&file.path),
-            metadata: metadata.remove(&FileId(index)).unwrap_or_default(),
-        })
-        .collect()
+    let all = files.sources.files().iter().enumerate();
+    all.map(|(index, file)| FileInfo {
+        path: file.path.clone(),
+        is_main: files.is_main(FileId(index)),
+        metadata: metadata.remove(&FileId(index)).unwrap_or_default(),
+    })
+    .collect()
 }

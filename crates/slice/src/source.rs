@@ -18,6 +18,13 @@ pub trait Loader {
     /// Reads the file at `path`.
     fn load(&self, path: &Path) -> io::Result<Vec<u8>>;
 
+    /// The one path that a file has, whichever path leads to it: absolute, without links. `None` if it is unknown; then
+    /// paths are compared as texts, after `.` and `..` are resolved.
+    fn canonical(&self, path: &Path) -> Option<PathBuf> {
+        let _ = path;
+        None
+    }
+
     /// A loader that asks `fallback` for what this one does not find.
     fn or<L: Loader>(self, fallback: L) -> ChainLoader<Self, L>
     where
@@ -34,11 +41,19 @@ impl<L: Loader + ?Sized> Loader for &L {
     fn load(&self, path: &Path) -> io::Result<Vec<u8>> {
         (**self).load(path)
     }
+
+    fn canonical(&self, path: &Path) -> Option<PathBuf> {
+        (**self).canonical(path)
+    }
 }
 
 impl<L: Loader + ?Sized> Loader for Box<L> {
     fn load(&self, path: &Path) -> io::Result<Vec<u8>> {
         (**self).load(path)
+    }
+
+    fn canonical(&self, path: &Path) -> Option<PathBuf> {
+        (**self).canonical(path)
     }
 }
 
@@ -94,6 +109,11 @@ impl<A: Loader, B: Loader> Loader for ChainLoader<A, B> {
             },
             found => found,
         }
+    }
+
+    fn canonical(&self, path: &Path) -> Option<PathBuf> {
+        let first = self.first.canonical(path);
+        first.or_else(|| self.fallback.canonical(path))
     }
 }
 
@@ -166,6 +186,12 @@ impl SourceMap {
     /// Where a span begins.
     pub fn position(&self, span: Span) -> Position {
         self.file(span.file).position(span.start)
+    }
+
+    /// The line in which a span begins, from 1.
+    pub(crate) fn line_number(&self, span: Span) -> usize {
+        let starts = &self.file(span.file).line_starts;
+        starts.partition_point(|start| *start <= span.start)
     }
 
     /// Where a span ends (the place after its last character).

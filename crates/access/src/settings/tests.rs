@@ -130,6 +130,47 @@ anyone = true
 }
 
 #[test]
+fn a_part_of_a_rule_that_would_never_apply_is_refused() {
+    let rule = |lines: &str| format!("[[access.rule]]\n{lines}\nanyone = true\n");
+    for (lines, part) in [
+        (
+            "deny = \"call\"\ntopics = \"secret.*\"",
+            "no call is about a topic",
+        ),
+        (
+            "deny = [\"publish\", \"call\"]\ntopics = \"secret.*\"",
+            "no call is about a topic",
+        ),
+        (
+            "deny = \"login\"\ntopics = \"secret.*\"",
+            "no login is about a topic",
+        ),
+        (
+            "deny = [\"call\", \"login\"]\ncategories = \"orders\"",
+            "expected call alone, got login as well",
+        ),
+        (
+            "allow = [\"publish\", \"call\"]\nidentities = \"a\"",
+            "expected call alone, got publish as well",
+        ),
+    ] {
+        let problems = problems(&rule(lines));
+        assert!(
+            matches!(&problems[..], [(1, message)] if message.contains(part)),
+            "{lines}: {problems:?}"
+        );
+    }
+    for lines in [
+        "deny = \"*\"\ntopics = \"secret.*\"",
+        "deny = \"*\"\nidentities = \"a\"",
+        "deny = \"call\"\nidentities = \"a\"",
+        "deny = [\"login\", \"call\", \"publish\"]",
+    ] {
+        assert!(Settings::parse(&rule(lines)).is_ok(), "{lines}");
+    }
+}
+
+#[test]
 fn unknown_settings_and_wrong_types_are_named() {
     for (text, line, part) in [
         (

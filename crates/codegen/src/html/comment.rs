@@ -37,13 +37,18 @@ impl Tag<'_> {
 impl<'d> Comment<'d> {
     pub(super) fn parse(doc: Option<&'d str>) -> Self {
         let mut comment = Self::default();
-        let mut in_fence = false;
+        let (mut in_fence, mut in_remark) = (false, false);
         for line in doc.unwrap_or("").lines() {
             let inner = line.trim_start();
             in_fence ^= inner.starts_with("```");
             let found = (!in_fence).then(|| tag(inner)).flatten();
+            in_remark = match found {
+                Some((tag, _)) => tag == "remark",
+                None => in_remark,
+            };
             match (found, comment.tags.last_mut()) {
                 (Some(("remark", text)), _) => comment.text.extend(["", text]),
+                (None, _) if in_remark => comment.text.push(line),
                 (Some((tag, text)), _) => comment.tags.push(Tag {
                     tag,
                     text: text.to_owned(),

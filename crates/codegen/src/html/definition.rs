@@ -46,7 +46,7 @@ impl Page<'_> {
         match &definition.kind {
             DefinitionKind::Const(of) => {
                 let r#type = self.r#type(of.r#type, modules);
-                let value = self.value(&of.value);
+                let value = self.value(of.r#type, &of.value);
                 let text = format!("{} {type} <b>{name}</b> = {value};", keyword("const"));
                 ("const", text, String::new())
             }
@@ -116,7 +116,10 @@ impl Page<'_> {
             let doc = self.described(&it.metadata, it.doc.as_deref(), scoped);
             let mut cells = vec![self.tagged(it.r#type, it.tag, &definition.modules)];
             if has_defaults {
-                let default = it.default.as_ref().map(|it| self.value(it));
+                let default = it
+                    .default
+                    .as_ref()
+                    .map(|value| self.value(it.r#type, value));
                 cells.push(default.unwrap_or_default());
             }
             row(scoped, &it.name, &cells, &doc)

@@ -1,6 +1,6 @@
 //! Types, names and values as code, with links.
 
-use floe_slice::model::{ConstValue, DefinitionId, DefinitionKind, Metadata, Type};
+use floe_slice::model::{ConstValue, DefinitionId, DefinitionKind, Metadata, Primitive, Type};
 
 use super::{Page, escape, links};
 
@@ -44,11 +44,13 @@ impl Page<'_> {
     }
 
     /// A value as Slice writes it.
-    pub(super) fn value(&self, value: &ConstValue) -> String {
+    pub(super) fn value(&self, r#type: Type, value: &ConstValue) -> String {
+        let is_single = r#type == Type::Primitive(Primitive::Float);
         match value {
             ConstValue::Bool(value) => keyword(&value.to_string()),
             ConstValue::Integer(value) => value.to_string(),
-            ConstValue::Float(value) => value.to_string(),
+            ConstValue::Float(value) if is_single => format!("{:?}", *value as f32),
+            ConstValue::Float(value) => format!("{value:?}"),
             ConstValue::String(text) => {
                 let text: String = text.chars().flat_map(char::escape_debug).collect();
                 escape(&format!("\"{text}\""))

@@ -45,9 +45,9 @@ pub(super) fn operation_docs(operation: &Operation) -> TokenStream {
     for parameter in &operation.parameters {
         if let Some(doc) = &parameter.doc {
             let name = snake_ident(&parameter.name, &parameter.metadata);
-            let text = inline(doc.trim()).replace('\n', "\n  ");
+            let text = indented(doc.trim());
             let returns = if parameter.is_out { "returns " } else { "" };
-            parameters.push_str(&format!("- {returns}`{name}`: {text}\n"));
+            parameters.push_str(&format!("- {returns}`{name}`:{text}\n"));
         }
     }
     let rendered = render(operation.doc.as_deref().unwrap_or(""), &parameters);
@@ -95,26 +95,29 @@ pub(super) fn deprecation(metadata: &Metadata) -> Option<&str> {
 fn render(doc: &str, items: &str) -> String {
     let mut text = String::new();
     let mut list = items.to_owned();
-    let (mut in_list, mut in_fence) = (false, false);
+    let (mut in_list, mut fences) = (false, Fences::default());
     for line in doc.trim().lines().map(str::trim_end) {
         let inner = line.trim_start();
-        if inner.starts_with("```") {
-            text.push_str(if in_fence { "```\n" } else { "```text\n" });
-            in_fence = !in_fence;
-        } else if in_fence {
-            text.push_str(&format!("{line}\n"));
+        if let Some(line) = fences.take(line) {
+            match in_list {
+                true => list.push_str(&format!("  {line}\n")),
+                false => text.push_str(&format!("{line}\n")),
+            }
         } else if let Some(item) = tag(&inline(inner)) {
             in_list = true;
-            list.push_str(&format!("- {item}\n"));
+            list.push_str(&format!("{}\n", without_code(&format!("- {item}"))));
         } else if !in_list {
             let indent = (line.len() - inner.len()).min(MAX_INDENT);
-            text.push_str(&format!("{:indent$}{}\n", "", inline(inner)));
+            let inner = without_code(&inline(inner));
+            text.push_str(&format!("{:indent$}{inner}\n", ""));
         } else if !inner.is_empty() {
-            list.push_str(&format!("  {}\n", inline(inner)));
+            list.push_str(&format!("  {}\n", without_code(&inline(inner))));
         }
     }
-    if in_fence {
-        text.push_str("```\n");
+    match (fences.end(), in_list) {
+        (Some(line), true) => list.push_str(&format!("  {line}\n")),
+        (Some(line), false) => text.push_str(&format!("{line}\n")),
+        (None, _) => {}
     }
     let (text, list) = (text.trim_end(), list.trim_end());
     let gap = if text.is_empty() || list.is_empty() {
@@ -123,6 +126,92 @@ fn render(doc: &str, items: &str) -> String {
         "\n\n"
     };
     format!("{text}{gap}{list}")
+}
+
+/// The text of a list item behind its name, all lines but the first one indented.
+fn indented(doc: &str) -> String {
+    let (mut text, mut fences) = (String::new(), Fences::default());
+    for (index, line) in doc.lines().enumerate() {
+        let fence = fences.take(line);
+        let gap = if index == 0 && fence.is_none() {
+            " "
+        } else {
+            "\n  "
+        };
+        text.push_str(gap);
+        text.push_str(&fence.unwrap_or_else(|| without_code(&inline(line))));
+    }
+    if let Some(line) = fences.end() {
+        text.push_str(&format!("\n  {line}"));
+    }
+    text
+}
+
+/// Code between two fences: lines that begin with three backquotes or tildes.
+#[derive(Default)]
+struct Fences {
+    open: Option<&'static str>,
+}
+
+impl Fences {
+    /// The line as Markdown that is no Rust, if it is a fence or code; `None` if it is text.
+    fn take(&mut self, line: &str) -> Option<String> {
+        let fence = fence(line.trim_start());
+        match self.open {
+            None => {
+                self.open = Some(fence?);
+                Some(format!("{}text", fence?))
+            }
+            Some(open) if fence == Some(open) => {
+                self.open = None;
+                Some(open.to_owned())
+            }
+            Some(_) => Some(line.to_owned()),
+        }
+    }
+
+    /// The fence that is missing at the end.
+    fn end(self) -> Option<&'static str> {
+        self.open
+    }
+}
+
+/// The fence that a line begins with. Backquotes with others behind them are code within a line.
+fn fence(line: &str) -> Option<&'static str> {
+    let fence = ["```", "~~~"].into_iter().find(|it| line.starts_with(it))?;
+    let is_inline = line.trim_start_matches('`').contains('`');
+    (fence == "~~~" || !is_inline).then_some(fence)
+}
+
+/// A line of text, in which neither quotes nor items of lists begin with code.
+fn without_code(line: &str) -> String {
+    let (mut rest, mut marks, mut is_indented) = (line, String::new(), false);
+    while let Some((mark, behind)) = block_mark(rest.trim_start()) {
+        marks.push_str(mark);
+        marks.push(' ');
+        rest = behind;
+        let blanks = &rest[..rest.len() - rest.trim_start().len()];
+        is_indented |= blanks.len() > 4 || blanks.contains('\t');
+    }
+    let inner = rest.trim_start();
+    match (marks.is_empty(), fence(inner)) {
+        (false, Some(_)) => format!("{marks}\\{inner}"),
+        (false, None) if is_indented => format!("{marks}{inner}"),
+        _ => line.to_owned(),
+    }
+}
+
+/// The mark of a quote or of an item of a list that a line begins with, and what follows it.
+fn block_mark(line: &str) -> Option<(&str, &str)> {
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    let len = match line.as_bytes().get(digits)? {
+        b'>' if digits == 0 => return Some(line.split_at(1)),
+        b'-' | b'*' | b'+' if digits == 0 => 1,
+        b'.' | b')' if digits > 0 => digits + 1,
+        _ => return None,
+    };
+    let (mark, behind) = line.split_at(len);
+    behind.starts_with([' ', '\t']).then_some((mark, behind))
 }
 
 /// One less than makes a code block in Markdown.
@@ -196,6 +285,51 @@ mod tests {
         let doc = "So:\n\n        call(it);\n\n```rust\n    it()\n```\n\n```\nopen";
         let expected = "So:\n\n   call(it);\n\n```text\n    it()\n```\n\n```text\nopen\n```";
         assert_eq!(render(doc, ""), expected);
+    }
+
+    #[test]
+    fn fences_of_all_kinds_hold_text() {
+        let cases = [
+            ("~~~rust\n```\nit()\n~~~", "~~~text\n```\nit()\n~~~"),
+            ("```one``` word", "```one``` word"),
+            ("> ```\n> it()\n> ```", "> \\```\n> it()\n> \\```"),
+            ("1. - ~~~rust\n     it()", "1. - \\~~~rust\n   it()"),
+            (">      it()", "> it()"),
+            ("-\t\tit()", "- it()"),
+            ("- one\n-  two", "- one\n-  two"),
+            (
+                "@return it\n```\nit()\n```",
+                "- returns it\n  ```text\n  it()\n  ```",
+            ),
+            ("@remark ```rust\nit()", "- \\```rust\n  it()"),
+        ];
+        for (doc, expected) in cases {
+            assert_eq!(render(doc, ""), expected, "{doc}");
+        }
+    }
+
+    #[test]
+    fn the_code_of_a_parameter_is_text() {
+        let model = floe_slice::check_source(
+            b"module M { interface I {
+                /**
+                 * Runs.
+                 * @param code As in
+                 * ```
+                 * it()
+                 * ```
+                 * @param how ```rust
+                 * it()
+                 */
+                void run(string code, string how); } }",
+        );
+        let id = model.model.find("::M::I").expect("it is there");
+        let operation = &model.model.own_operations(id)[0];
+        let text = operation_docs(operation).to_string();
+        for line in ["`code`: As in", "  ```text", "  it()", "  ```", "`how`:"] {
+            assert!(text.contains(&format!("{line}\"")), "{line}: {text}");
+        }
+        assert_eq!(text.matches("```text").count(), 2, "{text}");
     }
 
     #[test]

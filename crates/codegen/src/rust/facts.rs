@@ -11,6 +11,7 @@ use super::containers::Container;
 use super::errors::ErrorSets;
 use super::own_metadata::is_nonnull;
 use super::scope::{is_external, module_ident, spelled, type_names};
+use super::views::ViewedStructures;
 use crate::names;
 
 /// Facts about a model that many places need.
@@ -29,6 +30,8 @@ pub(super) struct Facts {
     inexact: BTreeSet<DefinitionId>,
     /// The structures without a default: a proxy that is never nil is inside.
     without_default: BTreeSet<DefinitionId>,
+    /// The structures that views look into.
+    pub(super) views: ViewedStructures,
     /// Where the table of the classes stands; `None` if there is no class.
     pub(super) table: Option<Table>,
 }
@@ -60,6 +63,7 @@ impl Facts {
             errors: resolved.errors.clone(),
             inexact: inexact(model),
             without_default: without_default(model),
+            views: ViewedStructures::of(model),
             objects,
             table: table(
                 model,

@@ -12,8 +12,8 @@ use quote::quote;
 
 use super::check::inner_metadata;
 use super::containers::{Container, applied, unknown_name};
+use super::derive;
 use super::facts::Facts;
-use super::{derive, views};
 
 /// Excludes nil: the proxy that an operation returns, a parameter, a member, an element or a value is then no option.
 const NONNULL: &str = "rust:nonnull";
@@ -43,7 +43,7 @@ pub(super) fn check(
         findings.extend(derives(metadata));
         findings.extend(container(metadata, definition, facts));
         findings.extend(bytes(metadata, definition));
-        findings.extend(view(metadata, model, id));
+        findings.extend(view(metadata, model, id, facts));
     }
     findings.extend(nonnull_inside(definition));
     findings.extend(without_default(definition, facts));
@@ -207,14 +207,14 @@ fn nonnull(metadata: &[Metadata], what: Option<(Type, Option<i32>)>) -> Option<D
     )))
 }
 
-fn view(metadata: &Metadata, model: &Model, id: DefinitionId) -> Option<Diagnostic> {
+fn view(metadata: &Metadata, model: &Model, id: DefinitionId, facts: &Facts) -> Option<Diagnostic> {
     let definition = model.definition(id);
     let help = match &definition.kind {
         DefinitionKind::Struct(_) => "remove it: a view is for strings and sequences",
         DefinitionKind::Sequence(_) => "remove it, or give the element `[\"rust:view\"]` too",
         _ => return None,
     };
-    if metadata.text != "rust:view" || views::has_view(model, id) {
+    if metadata.text != "rust:view" || facts.views.has_view(model, id) {
         return None;
     }
     let message = format!(

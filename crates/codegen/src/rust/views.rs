@@ -4,6 +4,8 @@
 //! Inside a view a structure without the metadata, an enumerator, a proxy, and a container that
 //! `rust:type` or `rust:bytes` chooses are owned. `docs/adr/0012` has the reasons.
 
+use std::collections::BTreeSet;
+
 use floe_slice::model::{
     Definition, DefinitionId, DefinitionKind, Dictionary, Member, Model, Primitive, Sequence,
     Struct, Type,
@@ -26,20 +28,57 @@ pub(super) fn is_asked_for(definition: &Definition) -> bool {
     metadata.any(|directive| directive.text == "rust:view")
 }
 
-/// Returns true if there is anything to borrow in a value of the type.
-pub(super) fn borrows(model: &Model, r#type: Type) -> bool {
-    matches!(Shape::of(model, r#type), Some(shape) if shape.borrows())
+/// The structures that views look into.
+#[derive(Default)]
+pub(super) struct ViewedStructures {
+    /// Those that have a view themselves.
+    viewed: BTreeSet<DefinitionId>,
+    /// Those whose values have a fixed length on the wire, and of which any bytes of that length are one.
+    packed: BTreeSet<DefinitionId>,
 }
 
-/// Returns true if a structure or sequence has a view: it asks for it, and has something to borrow.
-pub(super) fn has_view(model: &Model, id: DefinitionId) -> bool {
-    let definition = model.definition(id);
-    is_asked_for(definition) && borrows(model, Type::Named(id))
+impl ViewedStructures {
+    /// One pass is enough, because what a structure has as a member stands before it in the model.
+    pub(super) fn of(model: &Model) -> Self {
+        let mut all = Self::default();
+        for (id, definition) in model.iter() {
+            let DefinitionKind::Struct(of) = &definition.kind else {
+                continue;
+            };
+            let mut members = of.members.iter().map(|member| member.r#type);
+            if members.clone().all(|r#type| all.is_packed(r#type)) {
+                all.packed.insert(id);
+            }
+            if is_asked_for(definition) && members.any(|r#type| all.borrows(model, r#type)) {
+                all.viewed.insert(id);
+            }
+        }
+        all
+    }
+
+    /// Returns true if a structure or sequence has a view: it asks for it, and has something to borrow.
+    pub(super) fn has_view(&self, model: &Model, id: DefinitionId) -> bool {
+        let definition = model.definition(id);
+        is_asked_for(definition) && self.borrows(model, Type::Named(id))
+    }
+
+    /// Returns true if there is anything to borrow in a value of the type.
+    fn borrows(&self, model: &Model, r#type: Type) -> bool {
+        matches!(Shape::of(model, self, r#type), Some(shape) if shape.borrows())
+    }
+
+    fn is_packed(&self, r#type: Type) -> bool {
+        match r#type {
+            Type::Primitive(primitive) => primitive != Primitive::String,
+            Type::Named(id) => self.packed.contains(&id),
+            _ => false,
+        }
+    }
 }
 
 /// The view of a structure, if it has one.
 pub(super) fn structure(scope: &Scope<'_>, id: DefinitionId, of: &Struct) -> Option<TokenStream> {
-    if !has_view(scope.model, id) {
+    if !scope.facts.views.has_view(scope.model, id) {
         return None;
     }
     let definition = scope.model.definition(id);
@@ -83,7 +122,7 @@ pub(super) fn structure(scope: &Scope<'_>, id: DefinitionId, of: &Struct) -> Opt
 
 /// `pub type NamesView<'a> = Vec<&'a str>;`
 pub(super) fn sequence(scope: &Scope<'_>, id: DefinitionId) -> Option<TokenStream> {
-    if !has_view(scope.model, id) {
+    if !scope.facts.views.has_view(scope.model, id) {
         return None;
     }
     let definition = scope.model.definition(id);
@@ -113,7 +152,7 @@ fn field(scope: &Scope<'_>, member: &Member) -> TokenStream {
 
 fn get(scope: &Scope<'_>, member: &Member) -> TokenStream {
     let name = member_ident(member);
-    match Shape::of(scope.model, member.r#type) {
+    match Shape::in_scope(scope, member.r#type) {
         Some(_) => quote!(#name: decoder.view()?,),
         None => quote!(#name: decoder.get()?,),
     }
@@ -121,7 +160,7 @@ fn get(scope: &Scope<'_>, member: &Member) -> TokenStream {
 
 fn own(scope: &Scope<'_>, member: &Member) -> TokenStream {
     let (root, name) = (scope.root(), member_ident(member));
-    match Shape::of(scope.model, member.r#type) {
+    match Shape::in_scope(scope, member.r#type) {
         Some(_) => quote!(#name: #root::encoding::View::into_owned(self.#name),),
         None => quote!(#name: self.#name,),
     }
@@ -140,44 +179,44 @@ enum Shape {
 }
 
 impl Shape {
-    fn of(model: &Model, r#type: Type) -> Option<Self> {
+    fn of(model: &Model, views: &ViewedStructures, r#type: Type) -> Option<Self> {
         match r#type {
             Type::Primitive(Primitive::String) => Some(Self::Text),
             Type::Primitive(_) => Some(Self::Number),
-            Type::Named(id) => Self::named(model, id),
+            Type::Named(id) => Self::named(model, views, id),
             _ => None,
         }
     }
 
-    fn named(model: &Model, id: DefinitionId) -> Option<Self> {
+    fn in_scope(scope: &Scope<'_>, r#type: Type) -> Option<Self> {
+        Self::of(scope.model, &scope.facts.views, r#type)
+    }
+
+    fn named(model: &Model, views: &ViewedStructures, id: DefinitionId) -> Option<Self> {
         let definition = model.definition(id);
         let is_usual = Container::of(definition) == Container::Usual;
         match &definition.kind {
-            DefinitionKind::Sequence(of) if is_usual => Self::sequence(model, of),
-            DefinitionKind::Dictionary(of) if is_usual => Self::dictionary(model, of),
-            DefinitionKind::Struct(of) => {
-                let mut members = of.members.iter();
-                let has_view =
-                    is_asked_for(definition) && members.any(|member| borrows(model, member.r#type));
-                has_view.then_some(Self::Structure(id))
-            }
+            DefinitionKind::Sequence(of) if is_usual => Self::sequence(model, views, of),
+            DefinitionKind::Dictionary(of) if is_usual => Self::dictionary(model, views, of),
+            DefinitionKind::Struct(_) => views.viewed.contains(&id).then_some(Self::Structure(id)),
             _ => None,
         }
     }
 
-    fn sequence(model: &Model, of: &Sequence) -> Option<Self> {
+    fn sequence(model: &Model, views: &ViewedStructures, of: &Sequence) -> Option<Self> {
         if of.element == Type::Primitive(Primitive::Byte) {
             return Some(Self::Bytes);
         }
-        if is_packed(model, of.element) {
+        if views.is_packed(of.element) {
             return Some(Self::Packed(of.element));
         }
-        Self::of(model, of.element).map(|_| Self::Elements(of.element))
+        Self::of(model, views, of.element).map(|_| Self::Elements(of.element))
     }
 
     /// Keys and values are both viewed, and one of them borrows, or the whole is owned.
-    fn dictionary(model: &Model, of: &Dictionary) -> Option<Self> {
-        let (key, value) = (Self::of(model, of.key)?, Self::of(model, of.value)?);
+    fn dictionary(model: &Model, views: &ViewedStructures, of: &Dictionary) -> Option<Self> {
+        let key = Self::of(model, views, of.key)?;
+        let value = Self::of(model, views, of.value)?;
         let has_order = matches!(key, Self::Number | Self::Text);
         let borrows = key.borrows() || value.borrows();
         (has_order && borrows).then_some(Self::Entries(of.key, of.value))
@@ -188,27 +227,12 @@ impl Shape {
     }
 }
 
-/// Returns true if values of the type have a fixed length on the wire, and any bytes of that length are one.
-fn is_packed(model: &Model, r#type: Type) -> bool {
-    match r#type {
-        Type::Primitive(primitive) => primitive != Primitive::String,
-        Type::Named(id) => match &model.definition(id).kind {
-            DefinitionKind::Struct(of) => {
-                let mut members = of.members.iter();
-                members.all(|member| is_packed(model, member.r#type))
-            }
-            _ => false,
-        },
-        _ => false,
-    }
-}
-
 /// The type of the view with the lifetime `'a`; `None` if values of the type are owned.
 fn viewed(scope: &Scope<'_>, r#type: Type) -> Option<TokenStream> {
     let root = scope.root();
     // What `Shape` says of a part is what it said of the whole.
     let part = |r#type| viewed(scope, r#type).unwrap_or_else(|| scope.owned(r#type));
-    let viewed = match Shape::of(scope.model, r#type)? {
+    let viewed = match Shape::in_scope(scope, r#type)? {
         Shape::Number => scope.owned(r#type),
         Shape::Text => quote!(&'a str),
         Shape::Bytes => quote!(&'a [u8]),

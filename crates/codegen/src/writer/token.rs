@@ -167,6 +167,7 @@ fn attribute(stream: TokenStream) -> Token {
         && doc.is("doc")
         && equals.is("=")
         && let Ok(text) = syn::parse_str::<syn::LitStr>(literal)
+        && !text.value().contains(IN_NO_COMMENT)
     {
         return Token::Doc(text.value());
     }
@@ -345,6 +346,13 @@ pub(super) fn brackets(delimiter: Delimiter) -> (&'static str, &'static str) {
         Delimiter::None => ("", ""),
     }
 }
+
+/// Rust refuses comments with these characters: a line end of old, and those that change the order of a text. A literal has
+/// them as escapes.
+const IN_NO_COMMENT: [char; 10] = [
+    '\r', '\u{202a}', '\u{202b}', '\u{202c}', '\u{202d}', '\u{202e}', '\u{2066}', '\u{2067}',
+    '\u{2068}', '\u{2069}',
+];
 
 const OPERATORS: [&str; 7] = ["::", "->", "=>", "..", "==", "&&", "||"];
 

@@ -130,6 +130,40 @@ fn comments_become_text_tables_and_links() {
 }
 
 #[test]
+fn a_remark_of_several_lines_stays_together() {
+    let page = page(
+        "module Demo { interface I {
+            /**
+             * Counts.
+             * @return The number.
+             * @remark It counts
+             * all of them.
+             */
+            int count(); } }",
+    );
+    assert_has(
+        &page,
+        &["<p>It counts\nall of them.</p>", "<p>The number.</p>"],
+    );
+}
+
+#[test]
+fn numbers_are_shown_as_a_contract_writes_them() {
+    let page = page(
+        "module Demo { const float Short = 0.1; const double Long = 1.5e300;
+            struct S { float part = 0.7; int count = 3; } }",
+    );
+    assert_has(
+        &page,
+        &[
+            "<b>Short</b> = 0.1;",
+            "<b>Long</b> = 1.5e300;",
+            "<code>0.7</code>",
+        ],
+    );
+}
+
+#[test]
 fn what_is_deprecated_says_so() {
     let page = page(
         "module Demo {

@@ -132,6 +132,9 @@ impl<'m> Comparison<'m> {
     fn definition(&mut self, old_id: DefinitionId, new_id: DefinitionId) {
         let (old, new) = (self.old.definition(old_id), self.new.definition(new_id));
         let places = (Some(old.span), Some(new.span));
+        if self.is_only_declared(old, new) {
+            return;
+        }
         match (&old.kind, &new.kind) {
             (DefinitionKind::Const(was), DefinitionKind::Const(is)) => {
                 self.constant((old, was), (new, is));
@@ -188,6 +191,27 @@ impl<'m> Comparison<'m> {
         let docs = (old.doc.as_deref(), new.doc.as_deref());
         self.annotations(&new.scoped, places, metadata, docs);
         self.preserve_slice(old_id, new_id);
+    }
+
+    /// Reports an interface or class of which only a declaration is left; returns true if it is one. The definition of
+    /// an included file may stand in a file that the new contract does not include.
+    fn is_only_declared(&mut self, old: &Definition, new: &Definition) -> bool {
+        let (code, is_lost) = match (&old.kind, &new.kind) {
+            (DefinitionKind::Interface(was), DefinitionKind::Interface(is)) => (
+                ChangeCode::InterfaceRemoved,
+                was.is_complete && !is.is_complete,
+            ),
+            (DefinitionKind::Class(was), DefinitionKind::Class(is)) => {
+                (ChangeCode::ClassRemoved, was.is_complete && !is.is_complete)
+            }
+            _ => return false,
+        };
+        if is_lost && self.old.files[old.file.0].is_main {
+            let message = format!("this {} is only declared, and no longer defined", kind(new));
+            let places = (Some(old.span), Some(new.span));
+            self.report(code, &new.scoped, places, message);
+        }
+        is_lost
     }
 
     fn constant(&mut self, old: (&Definition, &Const), new: (&Definition, &Const)) {

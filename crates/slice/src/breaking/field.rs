@@ -71,8 +71,8 @@ impl Comparison<'_> {
     /// Compares the members of `subject`, or its parameters of one direction.
     pub(super) fn fields(&mut self, subject: &str, noun: &Noun, old: &[Field], new: &[Field]) {
         let (pairs, removed, added) = self.pair(old, new);
-        for (old, new) in &pairs {
-            self.field(subject, noun, old, new);
+        for (old, place) in &pairs {
+            self.field(subject, noun, old, &new[*place]);
         }
         for field in removed {
             let code = match field.tag {
@@ -92,11 +92,11 @@ impl Comparison<'_> {
             let subject = format!("{subject}::{}", field.name);
             self.report(code, subject, (None, Some(field.span)), message);
         }
-        self.order(subject, noun, &pairs);
+        self.order(subject, noun, &pairs, new);
     }
 
-    /// Says which field of the old contract is which of the new one: by name, then optionals by tag,
-    /// and the others, of the same type, by what stands before them.
+    /// Says which field of the old contract is which of the new one: by name, then optionals by tag, which is
+    /// their name on the wire, and the others, of the same type, by what stands before them.
     fn pair<'f>(&self, old: &'f [Field<'f>], new: &'f [Field<'f>]) -> Pairing<'f> {
         let mut taken = vec![false; new.len()];
         let mut partners: Vec<Option<usize>> = Vec::new();
@@ -119,8 +119,9 @@ impl Comparison<'_> {
             };
             let fits = |partner: &usize| {
                 let other = &new[*partner];
-                let relation = self.relation(field.r#type, other.r#type);
-                !taken[*partner] && other.tag == field.tag && relation == Relation::Same
+                let is_same = || self.relation(field.r#type, other.r#type) == Relation::Same;
+                let is_alike = field.tag.is_some() || is_same();
+                !taken[*partner] && other.tag == field.tag && is_alike
             };
             partners[index] = partner.filter(fits);
             partners[index].inspect(|partner| taken[*partner] = true);
@@ -128,7 +129,7 @@ impl Comparison<'_> {
         let both = old.iter().zip(&partners);
         let pairs = both
             .clone()
-            .filter_map(|(field, partner)| Some((*field, new[(*partner)?])));
+            .filter_map(|(field, partner)| Some((*field, (*partner)?)));
         let removed = both.filter(|(_, partner)| partner.is_none());
         let added = new.iter().zip(&taken).filter(|(_, taken)| !**taken);
         (
@@ -190,26 +191,27 @@ impl Comparison<'_> {
     }
 
     /// Reports once if fields that were and are required changed places.
-    fn order(&mut self, subject: &str, noun: &Noun, pairs: &[(Field, Field)]) {
+    fn order(&mut self, subject: &str, noun: &Noun, pairs: &[(Field, usize)], new: &[Field]) {
         let required = pairs
             .iter()
-            .filter(|(old, new)| old.tag.is_none() && new.tag.is_none());
-        let mut last: Option<&(Field, Field)> = None;
-        for pair in required {
-            let moved = last.filter(|last| last.1.span.start > pair.1.span.start);
-            if let Some(last) = moved {
+            .filter(|(old, place)| old.tag.is_none() && new[*place].tag.is_none());
+        let mut last: Option<usize> = None;
+        for (old, place) in required {
+            if let Some(last) = last.filter(|last| last > place) {
+                let (field, last) = (&new[*place], &new[last]);
                 let message = format!(
                     "`{}` stood behind `{}` and stands before it",
-                    pair.1.name, last.1.name
+                    field.name, last.name
                 );
-                let places = (Some(pair.0.span), Some(pair.1.span));
+                let places = (Some(old.span), Some(field.span));
                 self.report(noun.order_changed, subject, places, message);
                 return;
             }
-            last = Some(pair);
+            last = Some(*place);
         }
     }
 }
 
-/// Fields that both contracts have, that only the old one has, and that only the new one has.
-type Pairing<'f> = (Vec<(Field<'f>, Field<'f>)>, Vec<Field<'f>>, Vec<Field<'f>>);
+/// Fields that both contracts have, each with its place in the new one, that only the old one has, and that only the
+/// new one has.
+type Pairing<'f> = (Vec<(Field<'f>, usize)>, Vec<Field<'f>>, Vec<Field<'f>>);

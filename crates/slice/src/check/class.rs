@@ -162,7 +162,8 @@ impl Checker {
         };
         let known = self.compact_ids.get(&id).cloned();
         match known {
-            Some((other, place)) if place != name.span => {
+            // One macro can define several classes, which all stand at its use.
+            Some((other, place)) if place != name.span || other != name.text => {
                 let message = format!("the compact id {id} is taken by `{other}`");
                 let diagnostic = Diagnostic::new(Code::BadCompactId, value.span, message)
                     .label(place, "the other class is here")

@@ -28,13 +28,12 @@ mod undefined;
 mod uses_classes;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::path::PathBuf;
 
 use crate::compile::Language;
 use crate::diagnostic::{Code, Diagnostic, Reporter, Span};
 use crate::model::{Definition, DefinitionId, DefinitionKind, FileId, Metadata};
 use crate::parse::ast::{Item, Unit};
-use crate::source::{SourceMap, normalize};
+use crate::preprocess::Files;
 use scope::{ScopeId, Scopes};
 pub(crate) use suggest::nearest;
 pub(crate) use uses_classes::uses_classes;
@@ -49,7 +48,6 @@ const MAX_SUGGESTIONS: usize = 100;
 /// Builds a model, one translation unit after the other.
 pub(crate) struct Checker {
     language: Language,
-    main_paths: HashSet<PathBuf>,
     /// The main files of this compilation among those read so far.
     main_files: HashSet<FileId>,
     /// The unit that is being checked; only what it has defined or included is visible.
@@ -57,6 +55,8 @@ pub(crate) struct Checker {
     scopes: Scopes,
     definitions: Vec<Definition>,
     facts: Vec<Facts>,
+    /// The first definition of each simple name, in whatever module.
+    by_name: HashMap<String, DefinitionId>,
     /// How many definitions have been completed; gives the order in the model.
     completed: usize,
     file_metadata: BTreeMap<FileId, Vec<Metadata>>,
@@ -122,15 +122,15 @@ struct FileDirectives {
 }
 
 impl Checker {
-    pub(crate) fn new(language: Language, mains: &[PathBuf]) -> Self {
+    pub(crate) fn new(language: Language) -> Self {
         Self {
             language,
-            main_paths: mains.iter().map(|path| normalize(path)).collect(),
             main_files: HashSet::new(),
             unit: 0,
             scopes: Scopes::new(),
             definitions: Vec::new(),
             facts: Vec::new(),
+            by_name: HashMap::new(),
             completed: 0,
             file_metadata: BTreeMap::new(),
             file_directives: BTreeMap::new(),
@@ -144,13 +144,10 @@ impl Checker {
     }
 
     /// Checks a translation unit and adds its definitions.
-    pub(crate) fn check(&mut self, unit: &Unit, sources: &SourceMap, reporter: &mut Reporter) {
+    pub(crate) fn check(&mut self, unit: &Unit, files: &Files, reporter: &mut Reporter) {
         self.unit += 1;
-        for (index, file) in sources.files().iter().enumerate() {
-            if self.main_paths.contains(&normalize(&file.path)) {
-                self.main_files.insert(FileId(index));
-            }
-        }
+        let all = (0..files.sources.files().len()).map(FileId);
+        self.main_files = all.filter(|file| files.is_main(*file)).collect();
         self.add_file_metadata(unit);
         self.lacks_files = unit.lacks_files;
         self.upcoming.clear();

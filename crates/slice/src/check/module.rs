@@ -260,6 +260,7 @@ impl Checker {
             doc: definition.prelude.doc.as_deref().and_then(doc::clean),
             kind: empty_kind(&definition.kind),
         });
+        self.by_name.entry(name.text.clone()).or_insert(id);
         self.facts.push(Facts {
             is_local: context.is_local,
             ..Facts::default()

@@ -36,14 +36,10 @@ impl Checker {
     /// this one does not include.
     fn hidden(&self, name: &ScopedName) -> Option<(Span, String)> {
         let last = name.parts.last()?;
-        let definition = self.definitions.iter().find(|one| one.name == last.text)?;
+        let id = *self.by_name.get(&last.text)?;
+        let definition = self.definition(id);
         let scoped = &definition.scoped;
-        let is_visible = self
-            .definitions
-            .iter()
-            .zip(&self.facts)
-            .any(|(one, facts)| one.scoped == *scoped && facts.body_unit == Some(self.unit));
-        let help = if is_visible {
+        let help = if self.facts[id.0].body_unit == Some(self.unit) {
             format!("did you mean `{scoped}`?")
         } else {
             format!("include the file that defines `{scoped}`")

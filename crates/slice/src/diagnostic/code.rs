@@ -46,6 +46,7 @@ codes! {
     MacroRedefined, "macro-redefined", Warning, "a macro gets a second, different definition";
     BadMacroCall, "bad-macro-call", Error, "the arguments of a macro do not fit its definition";
     LimitExceeded, "limit-exceeded", Error, "the input is larger or deeper than the compiler accepts";
+    OmittedWarnings, "omitted-warnings", Warning, "there are more warnings than are shown";
     // Lexical structure.
     IllegalCharacter, "illegal-character", Error, "a character that Slice does not use";
     UnterminatedString, "unterminated-string", Error, "a string has no closing quote on its line";

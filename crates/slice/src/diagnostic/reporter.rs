@@ -5,15 +5,23 @@ use std::collections::HashSet;
 use super::{Code, Diagnostic, Span};
 use crate::model::FileId;
 
-/// How many diagnostics one compilation reports; a broken file repeats itself, and memory is bounded.
+/// How many errors one compilation reports, and how many warnings; a broken file repeats itself, and memory is bounded.
 pub(crate) const MAX_DIAGNOSTICS: usize = 500;
+
+/// How many findings of one severity are shown, and how many are not.
+#[derive(Debug, Default)]
+struct Shown {
+    count: usize,
+    omitted: usize,
+}
 
 /// The diagnostics so far. A file that takes part in two translation units reports only once.
 #[derive(Debug, Default)]
 pub(crate) struct Reporter {
     diagnostics: Vec<Diagnostic>,
     seen: HashSet<(Code, Option<Span>, String)>,
-    omitted: usize,
+    errors: Shown,
+    warnings: Shown,
     /// Files of other projects, whose warnings are not for the authors of this one.
     foreign: HashSet<FileId>,
 }
@@ -34,14 +42,21 @@ impl Reporter {
         if !diagnostic.is_error() && file.is_some_and(|file| self.is_silent(file)) {
             return;
         }
-        if self.diagnostics.len() >= MAX_DIAGNOSTICS {
-            self.omitted += 1;
+        let shown = match diagnostic.is_error() {
+            true => &mut self.errors,
+            false => &mut self.warnings,
+        };
+        let key = (diagnostic.code, diagnostic.span, diagnostic.message.clone());
+        if self.seen.contains(&key) {
             return;
         }
-        let key = (diagnostic.code, diagnostic.span, diagnostic.message.clone());
-        if self.seen.insert(key) {
-            self.diagnostics.push(diagnostic);
+        if shown.count == MAX_DIAGNOSTICS {
+            shown.omitted += 1;
+            return;
         }
+        shown.count += 1;
+        self.seen.insert(key);
+        self.diagnostics.push(diagnostic);
     }
 
     /// All diagnostics in the order of the files and of their places in them.
@@ -51,14 +66,15 @@ impl Reporter {
                 .span
                 .map(|span| (span.file, span.start, span.end))
         });
-        if self.omitted > 0 {
-            self.diagnostics.push(Diagnostic::without_place(
-                Code::LimitExceeded,
-                format!(
-                    "more than {MAX_DIAGNOSTICS} findings: {} more are not shown",
-                    self.omitted
-                ),
-            ));
+        let rests = [
+            (Code::LimitExceeded, "errors", self.errors.omitted),
+            (Code::OmittedWarnings, "warnings", self.warnings.omitted),
+        ];
+        for (code, what, omitted) in rests.into_iter().filter(|(.., omitted)| *omitted > 0) {
+            let message =
+                format!("more than {MAX_DIAGNOSTICS} {what}: {omitted} more are not shown");
+            self.diagnostics
+                .push(Diagnostic::without_place(code, message));
         }
         self.diagnostics
     }

@@ -120,15 +120,19 @@ impl Lexer {
         let len = word_len(self.rest());
         let span = self.take(len);
         let text = spliced(&self.text[span.start..span.end]);
-        if !text.is_ascii() {
+        self.check_ascii(&text, span);
+        (TokenKind::Word(text), span)
+    }
+
+    fn check_ascii(&mut self, name: &str, span: Span) {
+        if !name.is_ascii() {
             self.problem(
                 Code::IllegalCharacter,
                 span,
-                format!("`{text}` contains characters that are not ASCII letters, digits or `_`"),
+                format!("`{name}` contains characters that are not ASCII letters, digits or `_`"),
                 Some("names are written in ASCII; put other text into comments or strings"),
             );
         }
-        (TokenKind::Word(text), span)
     }
 
     fn escaped_word(&mut self) -> (TokenKind, Span) {
@@ -138,6 +142,7 @@ impl Lexer {
             return (TokenKind::Unknown('\\'), span);
         }
         let text = spliced(&self.text[span.start + 1..span.end]);
+        self.check_ascii(&text, span);
         (TokenKind::Escaped(text), span)
     }
 
@@ -202,9 +207,9 @@ impl Lexer {
     /// A character constant of a condition, `'a'`; its token keeps the escapes. An apostrophe that no
     /// other closes on its line, near enough for the eight characters that mean something, stands alone.
     fn character(&mut self) -> (TokenKind, Span) {
-        let line = self.rest().lines().next().unwrap_or("");
         let mut is_escaped = false;
-        let near = line.char_indices().take(CHARACTER_LEN_MAX);
+        let near = self.rest().char_indices().take(CHARACTER_LEN_MAX);
+        let near = near.take_while(|(_, character)| *character != '\n');
         let close = near.skip(1).find(|(_, character)| {
             let closes = *character == '\'' && !is_escaped;
             is_escaped = *character == '\\' && !is_escaped;

@@ -72,6 +72,19 @@ impl Token {
         }
     }
 
+    /// How many bytes of text the token has, about. Copies of a token share its text.
+    pub(crate) fn text_len(&self) -> usize {
+        match &self.kind {
+            TokenKind::Word(text)
+            | TokenKind::Escaped(text)
+            | TokenKind::Number(text)
+            | TokenKind::Str(text)
+            | TokenKind::Char(text)
+            | TokenKind::Doc(text) => text.len(),
+            _ => 1,
+        }
+    }
+
     /// The token as written, for a message or for `#` in a macro.
     pub(crate) fn source(&self) -> String {
         match &self.kind {

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::macros::{Macro, Macros, Parameters, tokens_of};
-use super::{Abort, Preprocessor, Reader};
+use super::{Abort, ExpansionLeft, Preprocessor, Reader};
 use crate::diagnostic::{Code, Diagnostic, Reporter, Span};
 use crate::lexer::{Token, TokenKind};
 
@@ -26,8 +26,7 @@ type Source<'s> = &'s mut dyn FnMut() -> Option<Token>;
 struct Expansion<'e> {
     macros: &'e Macros,
     reporter: &'e mut Reporter,
-    /// How many tokens may still be produced.
-    left: &'e mut usize,
+    left: &'e mut ExpansionLeft,
     frames: Vec<Frame>,
     /// The macro use in the text that all of this is about.
     used: Span,
@@ -98,7 +97,7 @@ impl Preprocessor<'_, '_> {
 impl Preprocessor<'_, '_> {
     /// Gives `__LINE__` and `__FILE__` their text for a place.
     fn set_place(&mut self, used: Span) {
-        let line = self.files.sources.position(used).line as i64 + self.place.shift;
+        let line = self.files.sources.line_number(used) as i64 + self.place.shift;
         let path = self
             .files
             .sources
@@ -269,7 +268,7 @@ impl Expansion<'_> {
             let start = output.len();
             match (argument(token), next.and_then(argument)) {
                 (None, Some(quoted)) if token.is('#') => {
-                    output.push(self.quoted(quoted));
+                    output.push(self.quoted(quoted)?);
                     body.next();
                 }
                 (None, _) if token.is('#') && next_is_hash => {
@@ -281,7 +280,7 @@ impl Expansion<'_> {
                         },
                         None => Vec::new(),
                     };
-                    self.paste(&mut output, operand, right);
+                    self.paste(&mut output, operand, right)?;
                     continue;
                 }
                 // What is joined to something is taken as it stands.
@@ -313,7 +312,9 @@ impl Expansion<'_> {
     }
 
     /// `#argument`: its text as a string.
-    fn quoted(&self, argument: &[Token]) -> Token {
+    fn quoted(&mut self, argument: &[Token]) -> Result<Token, Abort> {
+        let len = argument.iter().map(|token| token.text_len() + 1).sum();
+        self.count_bytes(len)?;
         let mut text = String::new();
         for (index, token) in argument.iter().enumerate() {
             if index > 0 && token.spaced {
@@ -322,27 +323,35 @@ impl Expansion<'_> {
             text.push_str(&token.source());
         }
         let text = text.replace('\\', "\\\\").replace('"', "\\\"");
-        Token::new(TokenKind::Str(text.into()), self.used)
+        Ok(Token::new(TokenKind::Str(text.into()), self.used))
     }
 
     /// `left ## right`: the last token of one and the first of the other become one. The left side
     /// is the output from `operand` on; either side may be empty.
-    fn paste(&self, output: &mut Vec<Token>, operand: usize, right: Vec<Token>) {
+    fn paste(
+        &mut self,
+        output: &mut Vec<Token>,
+        operand: usize,
+        right: Vec<Token>,
+    ) -> Result<(), Abort> {
         let mut right = right.into_iter();
         if output.len() > operand
             && let Some(first) = right.next()
             && let Some(left) = output.pop()
         {
+            self.count_bytes(left.text_len() + first.text_len())?;
             let joined = format!("{}{}", left.source(), first.source());
             let tokens = tokens_of(&joined);
             output.extend(tokens.iter().map(|token| self.place(token)));
         }
         output.extend(right);
+        Ok(())
     }
 
     fn open(&mut self, name: Option<Rc<str>>, tokens: Vec<Token>) -> Result<(), Abort> {
         self.check_size(tokens.len())?;
-        *self.left -= tokens.len();
+        self.left.tokens -= tokens.len();
+        self.count_bytes(tokens.iter().map(Token::text_len).sum())?;
         if self.frames.len() >= MAX_MACRO_DEPTH {
             return self.abort(format!("macros nest more than {MAX_MACRO_DEPTH} deep"));
         }
@@ -364,9 +373,22 @@ impl Expansion<'_> {
     }
 
     fn check_size(&mut self, len: usize) -> Result<(), Abort> {
-        if len <= *self.left {
+        if len <= self.left.tokens {
             return Ok(());
         }
+        self.abort_too_much()
+    }
+
+    /// Counts text that is produced. The same text counts again wherever it is copied to.
+    fn count_bytes(&mut self, len: usize) -> Result<(), Abort> {
+        match self.left.bytes.checked_sub(len) {
+            Some(left) => self.left.bytes = left,
+            None => return self.abort_too_much(),
+        }
+        Ok(())
+    }
+
+    fn abort_too_much<T>(&mut self) -> Result<T, Abort> {
         self.abort("the macros of this file expand to too much text".to_owned())
     }
 

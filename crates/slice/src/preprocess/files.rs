@@ -12,9 +12,12 @@ use crate::source::{Loader, SourceMap, normalize};
 pub(crate) struct Files<'a> {
     loader: &'a dyn Loader,
     pub(crate) sources: SourceMap,
-    by_path: HashMap<PathBuf, FileId>,
-    /// The normalized paths of the files that are compiled themselves.
+    /// By the one path that each file has; see [`key`].
+    by_key: HashMap<PathBuf, FileId>,
+    /// The files that are compiled themselves, by these paths.
     mains: HashSet<PathBuf>,
+    /// Those of them that were read.
+    main_files: HashSet<FileId>,
     /// Files that some translation unit has read from start to end.
     pub(crate) read_whole: HashSet<FileId>,
     /// Files that are not UTF-8 text, which is reported: what stands in them means nothing.
@@ -25,9 +28,10 @@ impl<'a> Files<'a> {
     pub(crate) fn new(loader: &'a dyn Loader, mains: &[PathBuf]) -> Self {
         Self {
             loader,
-            mains: mains.iter().map(|main| normalize(main)).collect(),
+            mains: mains.iter().map(|main| key(loader, main)).collect(),
+            main_files: HashSet::new(),
             sources: SourceMap::default(),
-            by_path: HashMap::new(),
+            by_key: HashMap::new(),
             read_whole: HashSet::new(),
             unreadable: HashSet::new(),
         }
@@ -35,8 +39,7 @@ impl<'a> Files<'a> {
 
     /// Returns true if the file is compiled itself, and not only included.
     pub(crate) fn is_main(&self, file: FileId) -> bool {
-        self.mains
-            .contains(&normalize(&self.sources.file(file).path))
+        self.main_files.contains(&file)
     }
 
     /// The file at `path`, loaded unless it already is.
@@ -46,13 +49,16 @@ impl<'a> Files<'a> {
         from: Option<Span>,
         reporter: &mut Reporter,
     ) -> io::Result<FileId> {
-        let key = normalize(path);
-        if let Some(file) = self.by_path.get(&key) {
+        let key = key(self.loader, path);
+        if let Some(file) = self.by_key.get(&key) {
             return Ok(*file);
         }
         let bytes = self.loader.load(path)?;
         let file = self.add(path, &bytes, from, reporter);
-        self.by_path.insert(key, file);
+        if self.mains.contains(&key) {
+            self.main_files.insert(file);
+        }
+        self.by_key.insert(key, file);
         Ok(file)
     }
 
@@ -89,4 +95,10 @@ impl<'a> Files<'a> {
             }
         }
     }
+}
+
+/// The path by which a file is known, whichever path leads to it.
+fn key(loader: &dyn Loader, path: &Path) -> PathBuf {
+    let canonical = loader.canonical(path);
+    canonical.unwrap_or_else(|| normalize(path))
 }

@@ -31,6 +31,8 @@ const MAX_INCLUSIONS: usize = 10_000;
 const MAX_TOTAL_BYTES: usize = 32 << 20;
 /// How many tokens macros may produce in one translation unit.
 const MAX_EXPANDED_TOKENS: usize = 500_000;
+/// How many bytes of text these tokens may have: a macro that joins its argument to itself doubles its text.
+const MAX_EXPANDED_BYTES: usize = 32 << 20;
 
 /// The unit is given up: a limit was passed, and it has been reported.
 #[derive(Debug)]
@@ -47,12 +49,19 @@ pub(crate) struct Preprocessor<'a, 'l> {
     lacks_files: bool,
     inclusions: usize,
     bytes_left: usize,
-    expansion_left: usize,
+    expansion_left: ExpansionLeft,
     /// The doc comment that belongs to the next token.
     doc: Option<String>,
     /// The place that `#line` has set for the file that is being read.
     place: Place,
     output: Vec<Token>,
+}
+
+/// The tokens and bytes that macros may still produce in a translation unit.
+#[derive(Debug)]
+struct ExpansionLeft {
+    tokens: usize,
+    bytes: usize,
 }
 
 /// The values of `__LINE__` and `__FILE__`, if not the place in the file.
@@ -106,7 +115,10 @@ impl<'a, 'l> Preprocessor<'a, 'l> {
             lacks_files: false,
             inclusions: 0,
             bytes_left: MAX_TOTAL_BYTES,
-            expansion_left: MAX_EXPANDED_TOKENS,
+            expansion_left: ExpansionLeft {
+                tokens: MAX_EXPANDED_TOKENS,
+                bytes: MAX_EXPANDED_BYTES,
+            },
             doc: None,
             place: Place::default(),
             output: Vec::new(),

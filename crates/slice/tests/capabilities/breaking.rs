@@ -106,6 +106,38 @@ fn a_change_in_an_included_file_counts_and_a_missing_include_does_not() {
 }
 
 #[test]
+fn an_order_that_a_macro_changes_counts() {
+    let with = |macros: &str| {
+        let text = format!("#define MEMBERS {macros}\nmodule M {{ struct S {{ MEMBERS }} }}");
+        check_source(text.as_bytes())
+    };
+    let (old, new) = (with("int a; int b;"), with("int b; int a;"));
+    let codes: Vec<ChangeCode> = compare(&old.model, &new.model)
+        .iter()
+        .map(|change| change.code)
+        .collect();
+    assert_eq!(codes, [ChangeCode::MemberOrderChanged]);
+}
+
+#[test]
+fn a_body_that_stands_in_a_file_that_is_no_longer_included_is_not_missed() {
+    let with = |common: &str, main: &str| {
+        let files = MemoryLoader::new()
+            .with("common.ice", common)
+            .with("main.ice", main);
+        compile(&Options::default(), &files, &["main.ice".into()])
+    };
+    let uses = "module M { interface I; interface J { void f(I* i); } }";
+    let old = with(
+        "module M { interface I { void f(); } }",
+        &format!("#include \"common.ice\"\n{uses}"),
+    );
+    let new = with("", uses);
+    assert_eq!(compare(&old.model, &new.model), []);
+    assert_eq!(compare(&new.model, &old.model), []);
+}
+
+#[test]
 fn a_contract_is_compatible_with_itself() {
     let text = include_str!("../../../../contracts/Ice/Identity.ice");
     let (old, new) = (check_source(text.as_bytes()), check_source(text.as_bytes()));

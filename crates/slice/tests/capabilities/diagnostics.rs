@@ -39,6 +39,7 @@ fn every_code_is_shown_by_some_input() {
     let others = [
         check_source(b"module Demo { struct S { int \xff; } }"),
         check_source("module A { ".repeat(100).as_bytes()),
+        check_source(format!("module A {{ {} }}", "[] struct S { }".repeat(501)).as_bytes()),
         compile(
             &Options::default(),
             &MemoryLoader::new(),

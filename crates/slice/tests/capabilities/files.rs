@@ -289,6 +289,52 @@ fn checks_of_main_files_apply_to_a_main_file_that_is_included_first() {
     assert_eq!(codes(&both), [Code::BadName]);
 }
 
+/// Files below `/here`, which is also the current directory, and which `/link` leads to.
+struct Linked(MemoryLoader);
+
+impl Loader for Linked {
+    fn load(&self, path: &Path) -> io::Result<Vec<u8>> {
+        let path = self.canonical(path).unwrap_or_default();
+        self.0.load(&path)
+    }
+
+    fn canonical(&self, path: &Path) -> Option<PathBuf> {
+        let path = Path::new("/here").join(path);
+        let inside = path.strip_prefix("/link").or(path.strip_prefix("/here"));
+        Some(Path::new("/here").join(inside.ok()?))
+    }
+}
+
+#[test]
+fn a_file_by_several_paths_is_one_file() {
+    let files = MemoryLoader::new()
+        .with(
+            "/here/b.ice",
+            "#pragma once\nmodule M { struct B { int i; } }",
+        )
+        .with(
+            "/here/c.ice",
+            "#include \"b.ice\"\nmodule M { struct C { B b; } }",
+        )
+        .with(
+            "/here/a.ice",
+            "#include \"b.ice\"\n#include <c.ice>\nmodule M { struct A { B b; C c; } }",
+        );
+    let options = Options {
+        include_dirs: vec!["/link".into()],
+        ..Options::default()
+    };
+    let mains = ["a.ice".into(), "/here/b.ice".into(), "./a.ice".into()];
+    let compilation = compile(&options, &Linked(files), &mains);
+    assert_eq!(compilation.render(), "");
+    let files = compilation.model.files.iter();
+    let files: Vec<(&str, bool)> = files
+        .map(|file| (file.path.to_str().unwrap(), file.is_main))
+        .collect();
+    let expected = [("a.ice", true), ("b.ice", true), ("/link/c.ice", false)];
+    assert_eq!(files, expected);
+}
+
 #[test]
 fn a_file_that_includes_itself_ends_with_one_error() {
     let compilation = compile_files(
@@ -372,6 +418,13 @@ fn names_that_a_missing_file_may_define_are_not_reported() {
         codes(&compilation),
         [Code::IncludeNotFound, Code::Redefinition]
     );
+}
+
+#[test]
+fn classes_that_one_macro_defines_need_ids_of_their_own() {
+    let text = "#define TWO class A(1) { } class B(1) { }\nmodule M { TWO }";
+    let compilation = compile_files(&[("a.ice", text)], &["a.ice"], &[]);
+    assert_eq!(codes(&compilation), [Code::BadCompactId]);
 }
 
 #[test]

@@ -75,6 +75,92 @@ fn many_errors_are_cut_off() {
 }
 
 #[test]
+fn many_warnings_are_cut_off_and_are_no_error() {
+    let uses: String = (0..600)
+        .map(|n| format!("struct S{n} {{ Old old; }} "))
+        .collect();
+    let text = |more: &str| {
+        format!("module A {{ [\"deprecated\"] struct Old {{ int x; }} {uses} {more} }}")
+    };
+    let compilation = check_source(text("").as_bytes());
+    assert!(!compilation.has_errors());
+    let last = compilation.diagnostics.last().expect("warnings");
+    assert_eq!(last.code, Code::OmittedWarnings);
+    assert!(last.message.contains("100 more"), "{}", last.message);
+    assert_eq!(compilation.diagnostics.len(), 501);
+    // An error behind them is not among what is left out.
+    let compilation = check_source(text("struct Empty { }").as_bytes());
+    let errors = compilation.diagnostics.iter().filter(|it| it.is_error());
+    let errors: Vec<Code> = errors.map(|error| error.code).collect();
+    assert_eq!(errors, [Code::EmptyDefinition]);
+}
+
+#[test]
+fn findings_that_are_told_once_are_not_counted_as_left_out() {
+    let uses = "struct S { Old old; } ".to_owned()
+        + &(1..500)
+            .map(|n| format!("struct S{n} {{ Old old; }} "))
+            .collect::<String>();
+    let part = format!("module A {{ [\"deprecated\"] struct Old {{ int x; }} {uses} }}");
+    let files = MemoryLoader::new()
+        .with("part.ice", part + "\n#if\n#endif\n")
+        .with("a.ice", "#include \"part.ice\"\n")
+        .with("b.ice", "#include \"part.ice\"\n");
+    let mains = ["a.ice".into(), "b.ice".into()];
+    let compilation = compile(&Options::default(), &files, &mains);
+    let found: Vec<Code> = compilation.diagnostics.iter().map(|it| it.code).collect();
+    assert_eq!(found.len(), 501, "{found:?}");
+    assert_eq!(found[500], Code::BadDirective);
+}
+
+#[test]
+fn texts_that_macros_double_at_each_level_end_with_an_error() {
+    let nested = |name: &str, argument: &str| {
+        let (open, close) = (format!("{name}(").repeat(38), ")".repeat(38));
+        format!("{open}{argument}{close}")
+    };
+    let macros = "#define PASTE(x) x##x\n#define TWICE(x) PASTE(x)\n\
+                  #define QUOTE(x) #x\n#define TEXT(x) QUOTE(x)\n";
+    for text in [
+        format!("const int {} = 1;", nested("TWICE", "a")),
+        format!("const string s = {};", nested("TEXT", "\"a\"")),
+    ] {
+        let input = format!("{macros}module A {{ {text} }}");
+        let compilation = check_source(input.as_bytes());
+        let codes: Vec<Code> = compilation.diagnostics.iter().map(|it| it.code).collect();
+        assert_eq!(codes, [Code::LimitExceeded], "{text:.40}");
+    }
+}
+
+#[test]
+fn long_lines_are_read_in_time() {
+    let apostrophes = format!("#if 0\n{}\n#endif\nmodule A {{ }}", "' ".repeat(15 * DEPTH));
+    let long = "x".repeat(80 * DEPTH);
+    let macros = format!(
+        "#define A\nmodule M {{ /* {long} */ {} }}",
+        "A ".repeat(DEPTH)
+    );
+    for input in [apostrophes, macros] {
+        let compilation = check_source(input.as_bytes());
+        assert!(compilation.diagnostics.is_empty());
+    }
+}
+
+#[test]
+fn many_unknown_names_that_another_module_has_are_reported_in_time() {
+    let all = |text: &str| -> String {
+        let each = (0..DEPTH / 2).map(|n| text.replace('#', &n.to_string()));
+        each.collect()
+    };
+    let (defined, used) = (all("enum E# { a# } "), all("E# e#; "));
+    let input = format!("module A {{ {defined} }} module B {{ struct S {{ {used} }} }}");
+    let compilation = check_source(input.as_bytes());
+    let first = &compilation.diagnostics[0];
+    assert_eq!(first.code, Code::UndefinedName);
+    assert_eq!(first.help.as_deref(), Some("did you mean `::A::E0`?"));
+}
+
+#[test]
 fn many_directives_of_a_file_are_looked_up_in_time() {
     let directives: Vec<String> = (0..DEPTH).map(|n| format!("\"unknown:{n}\"")).collect();
     let input = format!("[[{}]] module A {{ }}", directives.join(", "));

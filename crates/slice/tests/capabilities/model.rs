@@ -262,6 +262,14 @@ fn nested_modules_may_be_written_in_one() {
 }
 
 #[test]
+fn names_behind_a_backslash_are_written_in_ascii_too() {
+    for name in ["\\é", "\\x²", "\\aé"] {
+        let compilation = compile_text(&format!("module M {{ struct S {{ int {name}; }} }}"));
+        assert_eq!(codes(&compilation), [Code::IllegalCharacter], "{name}");
+    }
+}
+
+#[test]
 fn names_are_looked_up_from_the_inside_out() {
     let model = model(
         "module A { struct S { int i; }

@@ -166,7 +166,21 @@ pub(super) const CASES: &[Case] = &[
     (
         "class C { optional(1) int a; }",
         "class C { optional(1) string b; }",
-        &["optional-added", "optional-removed"],
+        &["member-renamed", "member-type-changed"],
+    ),
+    (
+        "interface I { void f(optional(3) int a); }",
+        "interface I { void f(optional(3) float b, optional(4) int c); }",
+        &[
+            "optional-added",
+            "parameter-renamed",
+            "parameter-type-changed",
+        ],
+    ),
+    (
+        "interface A { } interface B { } class C { optional(1) A* a; }",
+        "interface A { } interface B { } class C { optional(1) B* b; }",
+        &["member-renamed", "proxy-type-changed"],
     ),
     (
         "class C { optional(1) int a; optional(2) int b; }",

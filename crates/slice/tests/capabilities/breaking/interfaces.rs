@@ -143,6 +143,14 @@ pub(super) const CASES: &[Case] = &[
     ),
     (
         "interface I { void f(); }",
+        "interface I;",
+        &["interface-removed"],
+    ),
+    ("interface I { }", "interface I;", &["interface-removed"]),
+    ("interface I;", "interface I { void f(); }", &[]),
+    ("class C { int a; }", "class C;", &["class-removed"]),
+    (
+        "interface I { void f(); }",
         "interface I { [\"amd\"] void f(); }",
         &["mapping-changed"],
     ),
