@@ -18,8 +18,8 @@ pub trait Loader {
     /// Reads the file at `path`.
     fn load(&self, path: &Path) -> io::Result<Vec<u8>>;
 
-    /// The one path that a file has, whichever path leads to it: absolute, without links. `None` if it is unknown; then
-    /// paths are compared as texts, after `.` and `..` are resolved.
+    /// The one path that a file has, whichever path leads to it: on disk the absolute path, without links. `None` if it is
+    /// unknown; then paths are compared as texts, after `.` and `..` are resolved.
     fn canonical(&self, path: &Path) -> Option<PathBuf> {
         let _ = path;
         None
@@ -88,6 +88,12 @@ impl Loader for MemoryLoader {
         found
             .cloned()
             .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "no such file in memory"))
+    }
+
+    /// A file in memory has no links: no other loader may take two of them for one.
+    fn canonical(&self, path: &Path) -> Option<PathBuf> {
+        let path = normalize(path);
+        self.files.contains_key(&path).then_some(path)
     }
 }
 

@@ -336,6 +336,20 @@ fn a_file_by_several_paths_is_one_file() {
 }
 
 #[test]
+fn files_in_memory_stay_two_where_a_link_on_disk_would_make_them_one() {
+    let files = MemoryLoader::new()
+        .with("/here/b.ice", "module M { struct Here { int i; } }")
+        .with("/link/b.ice", "module M { struct Link { int i; } }")
+        .or(Linked(MemoryLoader::new()));
+    let mains = ["/here/b.ice".into(), "/link/b.ice".into()];
+    let compilation = compile(&Options::default(), &files, &mains);
+    assert_eq!(compilation.render(), "");
+    for name in ["::M::Here", "::M::Link"] {
+        assert!(compilation.model.find(name).is_some(), "{name}");
+    }
+}
+
+#[test]
 fn a_file_that_includes_itself_ends_with_one_error() {
     let compilation = compile_files(
         &[(
