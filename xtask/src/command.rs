@@ -1,7 +1,7 @@
 //! Running other programs: always from the repository's root, and always saying what runs.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -100,18 +100,26 @@ pub(crate) fn succeeds_within(limit: Duration, command: &mut Command) -> bool {
         Ok(child) => child,
         Err(error) => return cannot_start(command, &error),
     };
+    let status = ended_within(limit, &mut child);
+    if status.is_none() {
+        eprintln!("note: ended after {} s without an answer", limit.as_secs());
+    }
+    status.is_some_and(|status| status.success())
+}
+
+/// Waits for a process for at most `limit`; `None` if it had to be killed then.
+pub(crate) fn ended_within(limit: Duration, child: &mut Child) -> Option<ExitStatus> {
     let deadline = Instant::now() + limit;
     while Instant::now() < deadline {
         if let Ok(Some(status)) = child.try_wait() {
-            return status.success();
+            return Some(status);
         }
         thread::sleep(Duration::from_millis(100));
     }
     // It may have ended in the meantime; then there is nothing to end.
     let _ = child.kill();
     let _ = child.wait();
-    eprintln!("note: ended after {} s without an answer", limit.as_secs());
-    false
+    None
 }
 
 /// The first line of a command's standard output, if it succeeds.

@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::build;
-use crate::command::{cargo, output_of, succeeds_reading};
+use crate::command::{cargo, ended_within, output_of, succeeds_reading};
 use crate::interop_mcap;
 use crate::tally::Tally;
 use crate::workspace;
@@ -103,14 +103,14 @@ impl TestProgram {
         })
     }
 
-    /// Runs the program; whether it succeeded, and what it wrote.
+    /// Runs the program, for at most [`LIMIT`]; whether it succeeded, and what it wrote.
     fn run(&self, environment: &(&str, PathBuf)) -> io::Result<(bool, String)> {
         eprintln!("+ {}", self.executable.display());
         let folder = workspace::target_dir().join("test-output");
         fs::create_dir_all(&folder)?;
         let path = folder.join(self.name()).with_extension("log");
         let output = File::create(&path)?;
-        let status = Command::new(&self.executable)
+        let mut child = Command::new(&self.executable)
             .current_dir(&self.package)
             .env("CARGO_MANIFEST_DIR", &self.package)
             .env(build::DONE, "1")
@@ -118,9 +118,14 @@ impl TestProgram {
             .stdin(Stdio::null())
             .stdout(output.try_clone()?)
             .stderr(output)
-            .status()?;
-        let written = String::from_utf8_lossy(&fs::read(&path)?).into_owned();
-        Ok((status.success(), written))
+            .spawn()?;
+        let status = ended_within(LIMIT, &mut child);
+        let mut written = String::from_utf8_lossy(&fs::read(&path)?).into_owned();
+        if status.is_none() {
+            let limit = LIMIT.as_secs();
+            written.push_str(&format!("\nerror: killed, because it ran for {limit} s\n"));
+        }
+        Ok((status.is_some_and(|status| status.success()), written))
     }
 
     /// Prints and counts what a run has given.
@@ -134,7 +139,11 @@ impl TestProgram {
         };
         let mut tally = Tally::default();
         written.lines().for_each(|line| tally.read(line));
-        tally.settle(succeeded);
+        // A test may end the whole program, also with success.
+        let has_result = written
+            .lines()
+            .any(|line| line.starts_with("test result: "));
+        tally.settle(succeeded && has_result);
         println!("\n-- {}: {seconds} s\n{written}", self.name());
         if tally.failed > 0 {
             println!("error: {} failed, see above", self.executable.display());
@@ -152,6 +161,9 @@ impl TestProgram {
         parts.into_iter().flatten().collect::<Vec<_>>().join("-")
     }
 }
+
+/// How long a program may run. The whole gate takes 20 minutes.
+const LIMIT: Duration = Duration::from_secs(900);
 
 /// The string that a message of Cargo gives for `key`, as it is written.
 fn string<'m>(message: &'m str, key: &str) -> Option<&'m str> {
@@ -203,7 +215,10 @@ mod tests {
     #[test]
     fn a_program_that_ends_without_a_count_is_one_failure() {
         let program = TestProgram::read(ARTIFACT).expect("it is one");
-        let tally = program.report(Ok((false, "running 3 tests\n".to_owned())), 0);
-        assert_eq!(tally.to_string(), "0 passed, 1 failed");
+        for succeeded in [false, true] {
+            let written = "running 3 tests\ntest a ... ok\n".to_owned();
+            let tally = program.report(Ok((succeeded, written)), 0);
+            assert_eq!(tally.to_string(), "0 passed, 1 failed", "{succeeded}");
+        }
     }
 }
