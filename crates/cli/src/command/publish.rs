@@ -50,7 +50,8 @@ use sending::Sending;
 /// its connection are counted: exit code 6.
 ///
 /// With --file and without an operation, each line is an event as `floe sub` prints it: {"operation":
-/// "sampled", "parameters": {...}}, and "context" if there is one. A line with "error" or another member is refused.
+/// "sampled", "parameters": {...}}, and "context" if there is one. "sequence" and "time", which `floe topic replay`
+/// adds, are ignored. A line with "error" or an unknown member is refused.
 #[derive(Debug, Args)]
 #[command(name = "pub")]
 pub(crate) struct Publish {
@@ -412,9 +413,9 @@ fn check_members(json: &Json) -> Result<(), Failure> {
         )));
     }
     match json.get("context") {
-        Some(context) if !context.is_object() => Err(Failure::usage(format_args!(
-            "expected an object as \"context\", got {context}"
-        ))),
+        Some(context) if !context.is_object() && !context.is_null() => Err(Failure::usage(
+            format_args!("expected an object as \"context\", got {context}"),
+        )),
         _ => Ok(()),
     }
 }
