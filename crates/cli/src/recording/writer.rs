@@ -50,7 +50,8 @@ impl RecordingFile {
         options.write(true);
         let (file, is_new) = match options.clone().create_new(true).open(path) {
             Err(error) if overwrites && error.kind() == io::ErrorKind::AlreadyExists => {
-                (options.open(path)?, false)
+                // A link to a file that is not there yet is there, too.
+                (options.create(true).truncate(false).open(path)?, false)
             }
             created => (created?, true),
         };

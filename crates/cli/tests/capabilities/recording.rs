@@ -169,6 +169,12 @@ fn a_file_is_overwritten_only_if_that_is_asked_for() {
         .ended(4);
     let kept = std::fs::read(&file).unwrap();
     assert_eq!(kept, b"precious", "a recording that never began");
+    let (link, target) = (recording("link.mcap"), recording("link-target.mcap"));
+    let _ = (std::fs::remove_file(&link), std::fs::remove_file(&target));
+    std::os::unix::fs::symlink(&target, &link).expect("nothing is there");
+    let through_link = ["record", "t", "-f", &link, "--timeout", "10ms", "--force"];
+    hub.run(&through_link).ended(0);
+    assert!(std::fs::read(&target).unwrap().starts_with(b"\x89MCAP0"));
     let file = recording("missing.mcap");
     let missing = hub.run(&["record", "nowhere", "-f", &file]).ended(4);
     assert!(missing.stderr.contains("nowhere"), "{}", missing.stderr);
