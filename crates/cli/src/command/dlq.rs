@@ -199,13 +199,18 @@ impl Replay {
         let contents = contents.map_err(|error| log_failed(hub, error))?;
         match replayed(&contents).map_or(0, |it| it.pending) {
             0 => Ok(()),
-            pending => Err(Failure::new(
-                Exit::Failure,
-                format_args!(
-                    "{pending} more dead letters were given to another `floe dlq replay`, which has not published them"
-                ),
-            )
-            .help("if it has failed, the hub gives them again after its `send-timeout`: wait, and run the command again")),
+            pending => {
+                let (were, them) = match pending {
+                    1 => ("letter was", "it"),
+                    _ => ("letters were", "them"),
+                };
+                let message = format_args!(
+                    "{pending} more dead {were} given to another `floe dlq replay`, which has not published {them}"
+                );
+                Err(Failure::new(Exit::Failure, message).help(
+                    "if it has failed, the hub gives them again after its `send-timeout`: wait, and run the command again",
+                ))
+            }
         }
     }
 }

@@ -203,13 +203,14 @@ impl Doctor {
     }
 }
 
-/// Advice if something listens at an endpoint and does not answer as a hub does.
-/// The name of a check.
+/// The name of the check of an endpoint.
 const HUB_ENDPOINT: &str = "endpoint of the hub";
 
+/// Advice if the locator does not answer, or does not know the hub.
 const LOCATOR_HELP: &str =
-    "only a locator knows where this hub is: does it run, and does it know this hub?";
+    "only a locator knows where this hub is: is the locator running, and does it know this hub?";
 
+/// Advice if something listens at an endpoint and does not answer as a hub does.
 const SILENT_HELP: &str = "does a hub listen there, and for this transport? `floe doctor` on its own computer and its log say more";
 
 /// Where a hub finds the subscribers of this computer.
