@@ -135,11 +135,11 @@ async fn to_client(sessions: Arc<Sessions>, request: Request) -> Result<Response
     let link = request.current().connection();
     let link = link.map(|connection| ServerLink::of(&connection));
     // Kept until the request has its answer, or is in a queue if it gets none.
-    let (_room, turn) = match &link {
+    let (_room, guard) = match &link {
         Some(link) => {
             let taken = link.to_client(&session, routed.len).await;
-            let (room, turn) = taken.inspect_err(|_| sessions.counters.queue_full.add(1))?;
-            (Some(room), turn)
+            let (room, guard) = taken.inspect_err(|_| sessions.counters.queue_full.add(1))?;
+            (Some(room), guard)
         }
         None => (None, None),
     };
@@ -158,7 +158,7 @@ async fn to_client(sessions: Arc<Sessions>, request: Request) -> Result<Response
     });
     // From here on, the forwarder keeps the order.
     let begun = outgoing::poll_once(forwarding.as_mut()).await;
-    drop(turn);
+    drop(guard);
     match begun {
         Poll::Ready(response) => response,
         Poll::Pending => forwarding.await,

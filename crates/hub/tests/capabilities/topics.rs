@@ -99,7 +99,7 @@ async fn a_destroyed_topic_is_gone_with_all_its_objects_and_may_be_created_again
     assert_eq!(world.info("t").await.published, 1);
 }
 
-/// Over one connection that has no other requests, so that its header cache and servant cache know the former topic.
+/// Over one connection that has no other requests, so that its head cache and servant cache know the former topic.
 #[tokio::test]
 async fn events_reach_the_topic_that_has_the_name_now() {
     for facet in ["", floe_hub::WAITING_FACET] {
