@@ -14,8 +14,9 @@
 //! ```
 //!
 //! All of them live until their stdin ends. In a wave each publisher publishes the events of its burst; it ends when every
-//! subscriber has got all of them. The line is `{"calls": [[nanoseconds, count], ..]}`, from the first publication of a wave to the
-//! last receipt, divided by the events of a burst.
+//! subscriber has got all of them. The line is `{"calls": [[nanoseconds, count], ..], "warm_up": count}`, from the first publication
+//! of a wave to the last receipt, divided by the events of a burst. `warm_up` counts the events that each publisher published before,
+//! because the service worked for them as well.
 
 pub(crate) mod case;
 mod floe;
