@@ -93,6 +93,11 @@ impl<'a> Sending<'a> {
     }
 
     async fn begin(&mut self, event: Event) -> Result<(), Failure> {
+        if !event.context.is_empty() {
+            // It cannot be in a batch with others: a batch belongs to a proxy, which has one context. The batch goes first,
+            // and may lose the connection, which the event then has to know.
+            self.flush().await?;
+        }
         let len_max = match self.arguments.is_answered() {
             true => window::len_max(event.parameters.len()),
             false => 1,
@@ -121,8 +126,6 @@ impl<'a> Sending<'a> {
                 self.publisher.clone()
             }
             false => {
-                // It cannot be in a batch with others: a batch belongs to a proxy, which has one context.
-                self.flush().await?;
                 let mut context: Context = self.arguments.context.iter().cloned().collect();
                 context.extend(event.context.clone());
                 let publisher = self.publisher.ice_context(context);
