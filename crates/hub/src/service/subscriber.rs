@@ -447,7 +447,9 @@ impl Subscriber {
         if let Some(delivery) = delivery {
             self.ready.wakes().wake(delivery, now());
         }
-        released.into_iter().for_each(Waker::wake);
+        if let Some(released) = released {
+            released.into_iter().for_each(Waker::wake);
+        }
         notice
     }
 

@@ -171,6 +171,7 @@ where
                 CallState::Requested(reply, None) => {
                     let mut short = ShortReply::new();
                     match reply.wait_reading(&mut short) {
+                        Ok(ReceivedReply::Nothing) => return self.open_nothing(),
                         Ok(ReceivedReply::Short) => return self.open_short(&short),
                         Ok(ReceivedReply::Whole(reply)) => return self.open_reply(reply),
                         Err(failure) => self.invoke(Some(*failure), None),
@@ -224,9 +225,6 @@ where
     /// Reads the results from a short reply.
     #[inline]
     fn open_short(&mut self, short: &ShortReply) -> Result<R, E> {
-        if !self.operation.returns_data && reply::returned_nothing(short.as_bytes()) {
-            return self.open_nothing();
-        }
         self.read_results(reply::returned(short.as_bytes()).unwrap_or_default(), None)
     }
 

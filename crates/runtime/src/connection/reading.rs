@@ -309,12 +309,20 @@ impl Reading {
         drop(shared);
         drop(token);
         self.connection.keepalive.mark_handled(true);
-        if let Some(read) = self.input.start_of_room(count)
-            && reply::returned(&read[..count]).is_some()
-        {
-            short.fill(read, count);
-            self.input.learn(count);
-            return Some(ReceivedReply::Short);
+        if let Some(read) = self.input.start_of_room(count) {
+            let message = &read[..count];
+            let received = if reply::returned_nothing(message) {
+                Some(ReceivedReply::Nothing)
+            } else if reply::returned(message).is_some() {
+                short.fill(read, count);
+                Some(ReceivedReply::Short)
+            } else {
+                None
+            };
+            if received.is_some() {
+                self.input.learn(count);
+                return received;
+            }
         }
         let bytes = self.input.take_single(count);
         Some(ReceivedReply::Whole(IncomingReply::new(id, bytes)))

@@ -93,9 +93,9 @@ impl Reply {
     ) -> Result<ReceivedReply, Box<AttemptError>> {
         #[cfg(unix)]
         match self.read_on_this_thread(short) {
-            Some(Ok(ReceivedReply::Short)) => {
+            Some(Ok(received @ (ReceivedReply::Nothing | ReceivedReply::Short))) => {
                 self.end_untouched();
-                return Ok(ReceivedReply::Short);
+                return Ok(received);
             }
             Some(answer) => return self.answered(answer),
             None => {}
@@ -171,6 +171,8 @@ impl Drop for Reply {
 
 /// A reply that was read by the thread that waits for it.
 pub(crate) enum ReceivedReply {
+    /// The operation returned, without results.
+    Nothing,
     /// The short reply is in the [`ShortReply`] of the thread.
     Short,
     Whole(IncomingReply),

@@ -73,19 +73,24 @@ impl HeldPublisher {
 
 impl GuardedState {
     /// Takes the wakers of the publishers whose publications were released, to wake them after the lock is released.
+    #[inline]
     #[must_use = "they are to be woken"]
-    pub(crate) fn take_released(&mut self) -> Vec<Waker> {
+    pub(crate) fn take_released(&mut self) -> Option<Vec<Waker>> {
+        let has_released = self.subscription.poll_released();
+        has_released.then(|| self.take_wakers_of_released())
+    }
+
+    #[cold]
+    fn take_wakers_of_released(&mut self) -> Vec<Waker> {
         let mut wakers = Vec::new();
-        if self.subscription.poll_released() {
-            let subscription = &self.subscription;
-            self.publishers.retain_mut(|held| {
-                let is_held = subscription.held_until(held.ticket).is_some();
-                if !is_held {
-                    wakers.extend(held.waker.take());
-                }
-                is_held
-            });
-        }
+        let subscription = &self.subscription;
+        self.publishers.retain_mut(|held| {
+            let is_held = subscription.held_until(held.ticket).is_some();
+            if !is_held {
+                wakers.extend(held.waker.take());
+            }
+            is_held
+        });
         wakers
     }
 
