@@ -1,6 +1,6 @@
 //! The test programs of the workspace, several at a time.
 //!
-//! `cargo test` runs one program after the other. Half of that time both cores are idle, because interop tests wait for
+//! `cargo test` runs one program after the other. That uses half of the time of two cores, because many tests wait for
 //! the peers that they start. Here the programs share a queue. Each writes into a file of its own, which is printed when
 //! the program has ended, so that the lines of two programs never mix.
 
