@@ -89,6 +89,8 @@ struct Task
     }
 
     bool isLatency() const { return work == "latency"; }
+    // Events say when they were published.
+    bool isTimed() const { return isLatency() || work == "load"; }
     bool isBatched() const { return work == "batched" || work == "batched100"; }
     // Events that a publisher hands over together.
     int batchLen() const { return !isBatched() ? 1 : work == "batched" ? BATCH_LEN : SMALL_BATCH_LEN; }
@@ -164,15 +166,15 @@ private:
 
     void tick(Heard& heard, std::size_t index, std::uint64_t value)
     {
-        if (task_.isLatency() ? value <= heard.last : value != heard.count)
+        if (task_.isTimed() ? value <= heard.last : value != heard.count)
         {
-            const auto expected = task_.isLatency() ? heard.last + 1 : heard.count;
+            const auto expected = task_.isTimed() ? heard.last + 1 : heard.count;
             die("expected tick " + std::to_string(expected) + " of publisher " + std::to_string(index) + ", got " +
                 std::to_string(value) + ": events were lost, or came twice or out of order");
         }
         ++heard.count;
         heard.last = value;
-        if (task_.isLatency())
+        if (task_.isTimed())
         {
             if (heard.isMeasured)
             {
@@ -217,7 +219,7 @@ private:
         }
         std::ostringstream line;
         line << "{\"calls\": [" << std::fixed << std::setprecision(2);
-        if (task_.isLatency())
+        if (task_.isTimed())
         {
             const char* separator = "";
             for (const auto delay : delays_)
@@ -285,6 +287,15 @@ private:
                 ++count_;
                 due += INTERVAL;
             } while (due < until);
+            return;
+        }
+        if (task_.isTimed())
+        {
+            do
+            {
+                say(What::Tick, now());
+                ++count_;
+            } while (Clock::now() < until);
             return;
         }
         Numbers batch(task_.batchLen());

@@ -195,6 +195,7 @@ mod tests {
         assert_eq!(
             said("events", "nonsense"),
             "expected a case of latency-1-N (one publisher and N subscribers, up to 30), \
+             load-P-S (P publishers and S subscribers, up to 30), \
              twoway-P-S (P publishers and S subscribers, up to 30), \
              batched-P-S (P publishers and S subscribers, up to 30), \
              batched100-P-S (P publishers and S subscribers, up to 30), got \"nonsense\""

@@ -60,6 +60,15 @@ final class Publishing
             } while (due < until);
             return;
         }
+        if (task.isTimed())
+        {
+            do
+            {
+                say(Number.TICK, Number.now());
+                ++count;
+            } while (Number.now() < until);
+            return;
+        }
         final int len = task.batchLen();
         do
         {

@@ -80,16 +80,16 @@ final class Tally
 
     private void tick(Heard publisher, int index, long value)
     {
-        final boolean isNext = task.isLatency() ? value > publisher.last : value == publisher.count;
+        final boolean isNext = task.isTimed() ? value > publisher.last : value == publisher.count;
         if (!isNext)
         {
-            final long expected = task.isLatency() ? publisher.last + 1 : publisher.count;
+            final long expected = task.isTimed() ? publisher.last + 1 : publisher.count;
             Main.die("expected tick " + expected + " of publisher " + index + ", got " + value +
                 ": events were lost, or came twice or out of order");
         }
         ++publisher.count;
         publisher.last = value;
-        if (task.isLatency())
+        if (task.isTimed())
         {
             if (publisher.isMeasured)
             {
@@ -142,7 +142,7 @@ final class Tally
             delivered += publisher.count;
         }
         final StringBuilder line = new StringBuilder("{\"calls\": [");
-        if (task.isLatency())
+        if (task.isTimed())
         {
             for (int index = 0; index < delayCount; ++index)
             {

@@ -4,7 +4,7 @@ package floe.lab;
 
 record Task(String work, int publishers, long millis, int index)
 {
-    // The name of a case: `latency-1-N`, `twoway-P-S`, `batched-P-S`, `batched100-P-S`, publishers first.
+    // The name of a case: `latency-1-N`, `load-P-S`, `twoway-P-S`, `batched-P-S`, `batched100-P-S`, publishers first.
     Task(String name, long millis, int index)
     {
         this(name.split("-")[0], Integer.parseInt(name.split("-")[1]), millis, index);
@@ -13,6 +13,12 @@ record Task(String work, int publishers, long millis, int index)
     boolean isLatency()
     {
         return work.equals("latency");
+    }
+
+    // Events say when they were published.
+    boolean isTimed()
+    {
+        return isLatency() || work.equals("load");
     }
 
     boolean isBatched()

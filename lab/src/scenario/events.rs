@@ -38,6 +38,8 @@ pub(super) const EVENTS: ScenarioInfo = ScenarioInfo {
         case("latency-1-5", LATENCY),
         case("latency-1-10", LATENCY),
         case("latency-1-20", LATENCY),
+        case("load-1-1", LOAD),
+        case("load-1-10", LOAD),
         case("twoway-1-1", TWOWAY),
         case("twoway-1-10", TWOWAY),
         case("twoway-10-1", TWOWAY),
@@ -53,6 +55,7 @@ pub(super) const EVENTS: ScenarioInfo = ScenarioInfo {
     ],
     families: &[
         case("latency-1-N", "one publisher and N subscribers, up to 30"),
+        case("load-P-S", "P publishers and S subscribers, up to 30"),
         case("twoway-P-S", "P publishers and S subscribers, up to 30"),
         case("batched-P-S", "P publishers and S subscribers, up to 30"),
         case("batched100-P-S", "P publishers and S subscribers, up to 30"),
@@ -91,6 +94,7 @@ pub(super) const EVENTS: ScenarioInfo = ScenarioInfo {
 };
 
 const LATENCY: &str = "from publication to receipt, an event every 2 ms, acknowledged at both ends";
+const LOAD: &str = "from publication to receipt, published one after another at full speed, acknowledged at both ends";
 const TWOWAY: &str = "events a second at each subscriber, each acknowledged at both ends";
 const BATCHED: &str =
     "events a second at each subscriber, in batches of 1,000, without acknowledgements";

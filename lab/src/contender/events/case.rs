@@ -20,6 +20,8 @@ pub(crate) struct Case {
 pub(crate) enum Work {
     /// An event every [`INTERVAL`], acknowledged at both ends.
     Latency,
+    /// As [`Work::Twoway`], but the time that each event takes is measured, not their rate.
+    Load,
     /// One event after the other, each acknowledged at both ends.
     Twoway,
     /// Batches of events, without acknowledgements.
@@ -33,7 +35,7 @@ const BATCH_LEN: usize = 1_000;
 const SMALL_BATCH_LEN: usize = 100;
 
 impl Case {
-    /// Parses the name of a case: `latency-1-N`, `twoway-P-S`, `batched-P-S`, `batched100-P-S`, publishers first.
+    /// Parses the name of a case: `latency-1-N`, `load-P-S`, `twoway-P-S`, `batched-P-S`, `batched100-P-S`, publishers first.
     ///
     /// # Errors
     /// It is no name of a case.
@@ -49,6 +51,7 @@ impl Case {
         let (work, batch_len) = match work {
             // With more, an event may wait for that of another publisher.
             "latency" if publishers == 1 => (Work::Latency, 1),
+            "load" => (Work::Load, 1),
             "twoway" => (Work::Twoway, 1),
             "batched" => (Work::Batched, BATCH_LEN),
             "batched100" => (Work::Batched, SMALL_BATCH_LEN),
@@ -60,6 +63,11 @@ impl Case {
             subscribers,
             batch_len,
         })
+    }
+
+    /// Returns true if an event says when it was published, so that a subscriber knows how long it took.
+    pub(crate) fn is_timed(self) -> bool {
+        matches!(self.work, Work::Latency | Work::Load)
     }
 
     /// Returns true if events are acknowledged at both ends.
@@ -85,6 +93,9 @@ mod tests {
     fn the_name_of_a_case_says_what_it_is() {
         let case = Case::parse("latency-1-20").unwrap();
         assert_eq!((case.work, case.subscribers), (Work::Latency, 20));
+        let case = Case::parse("load-2-3").unwrap();
+        assert_eq!((case.work, case.publishers), (Work::Load, 2));
+        assert!(case.is_timed() && case.is_acknowledged());
         let case = Case::parse("batched-10-1").unwrap();
         assert_eq!((case.publishers, case.subscribers), (10, 1));
         assert_eq!((case.is_acknowledged(), case.batch_len), (false, 1_000));

@@ -8,7 +8,7 @@ pub(crate) const ICEORYX2: Contender = Contender {
     name: "iceoryx2",
     refusal: |case| {
         refusal(case, |case| match case.work {
-            Work::Twoway => Some("iceoryx2 acknowledges nothing: see batched"),
+            Work::Twoway | Work::Load => Some("iceoryx2 acknowledges nothing: see batched"),
             Work::Latency | Work::Batched => None,
         })
     },

@@ -11,7 +11,7 @@ pub(crate) const NATS_JETSTREAM: Contender = Contender {
     refusal: |case| {
         refusal(case, |case| match case.work {
             Work::Batched => Some("JetStream acknowledges each event: see nats"),
-            Work::Latency | Work::Twoway => None,
+            Work::Latency | Work::Load | Work::Twoway => None,
         })
     },
     encoding: None,

@@ -12,7 +12,7 @@ pub(crate) const OMNIEVENTS: Contender = Contender {
     refusal: |case| {
         refusal(case, |case| match case.work {
             Work::Batched => Some("CORBA's event service has no batches"),
-            Work::Latency | Work::Twoway => None,
+            Work::Latency | Work::Load | Work::Twoway => None,
         })
     },
     encoding: None,

@@ -59,6 +59,7 @@ impl<P: FnMut(&[i64]) -> Result<(), Failure>> Publisher<P> {
     fn work(&mut self, case: Case, until: Instant) -> Result<(), Failure> {
         match case.work {
             Work::Latency => self.publish_at_intervals(until),
+            Work::Load => self.publish_times(until),
             Work::Twoway | Work::Batched => self.publish_batches(case.batch_len, until),
         }
     }
@@ -72,6 +73,16 @@ impl<P: FnMut(&[i64]) -> Result<(), Failure>> Publisher<P> {
             self.count += 1;
             due += INTERVAL;
             if due >= until {
+                return Ok(());
+            }
+        }
+    }
+
+    fn publish_times(&mut self, until: Instant) -> Result<(), Failure> {
+        loop {
+            self.say(Number::Tick(now()))?;
+            self.count += 1;
+            if Instant::now() >= until {
                 return Ok(());
             }
         }

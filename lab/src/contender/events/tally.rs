@@ -1,6 +1,6 @@
 //! Checks that a subscriber got all events in order, and measures their rate.
 
-use super::case::{Case, Work};
+use super::case::Case;
 use super::number::{Number, now};
 use crate::contender::{Failure, announce};
 use crate::measure::Effort;
@@ -9,7 +9,7 @@ use crate::sample::Sample;
 /// Counts the events of a subscriber, and tells the lab when all publishers are heard and when all have ended.
 #[derive(Debug)]
 pub(crate) struct Tally {
-    work: Work,
+    case: Case,
     effort: Effort,
     publishers: Vec<Heard>,
     /// Publishers of which nothing was heard yet.
@@ -46,7 +46,7 @@ struct Window {
 impl Tally {
     pub(crate) fn new(case: Case, effort: Effort) -> Self {
         Self {
-            work: case.work,
+            case,
             effort,
             publishers: vec![Heard::default(); case.publishers],
             unheard: case.publishers,
@@ -76,10 +76,10 @@ impl Tally {
             }
             Number::Probe => {}
             Number::Tick(value) => {
-                self.work.check(heard, value, index)?;
+                heard.check(self.case, value, index)?;
                 heard.count += 1;
                 heard.last = value;
-                if self.work == Work::Latency {
+                if self.case.is_timed() {
                     if heard.is_measured {
                         self.delays.record(now().saturating_sub(value) as f64, 1);
                     }
@@ -106,37 +106,31 @@ impl Tally {
     fn report(&mut self) -> Result<(), Failure> {
         let delivered: u64 = self.publishers.iter().map(|heard| heard.count).sum();
         let mut sample = std::mem::replace(&mut self.delays, Sample::new());
-        if self.work != Work::Latency {
+        if !self.case.is_timed() {
             sample.record(self.window.rate(self.effort), 1);
         }
         announce(&sample.to_delivered_line(delivered))
     }
 }
 
-impl Work {
+impl Heard {
     /// Checks that this tick follows those that were heard.
-    fn check(self, heard: &Heard, value: u64, publisher: usize) -> Result<(), Failure> {
-        let is_next = match self {
-            // Times grow; whether one is missing is known when all have come.
-            Self::Latency => value > heard.last,
-            Self::Twoway | Self::Batched => value == heard.count,
+    fn check(&self, case: Case, value: u64, publisher: usize) -> Result<(), Failure> {
+        let (is_next, expected) = match case.is_timed() {
+            // Times grow. If one is missing, the count at the end shows it.
+            true => (value > self.last, self.last + 1),
+            false => (value == self.count, self.count),
         };
         if is_next {
             return Ok(());
         }
-        let expected = match self {
-            Self::Latency => heard.last + 1,
-            Self::Twoway | Self::Batched => heard.count,
-        };
         Err(format!(
             "expected tick {expected} of publisher {publisher}, got {value}: events were lost, or came \
              twice or out of order"
         )
         .into())
     }
-}
 
-impl Heard {
     fn expect(&self, count: u64, publisher: usize) -> Result<(), Failure> {
         if self.count == count {
             return Ok(());
@@ -240,6 +234,17 @@ mod tests {
         take(&mut many, 0, &[Tick(0), Mark(1), Tick(1), Tick(2)]).unwrap();
         assert_eq!(many.window.count, 2);
         assert!(many.window.rate(many.effort) > 0.0);
+    }
+
+    #[test]
+    fn under_load_it_is_the_time_of_each_event_that_is_measured() {
+        let mut loaded = tally("load-2-1");
+        take(&mut loaded, 0, &[Tick(5), Mark(1), Tick(8), Tick(9)]).unwrap();
+        take(&mut loaded, 1, &[Tick(7), Mark(1), Tick(8)]).unwrap();
+        assert_eq!(loaded.delays.count(), 3);
+        assert!(take(&mut loaded, 0, &[Tick(9)]).is_err());
+        assert!(take(&mut loaded, 0, &[End(4)]).is_err());
+        take(&mut loaded, 0, &[End(3)]).unwrap();
     }
 
     #[test]

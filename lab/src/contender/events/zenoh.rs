@@ -8,7 +8,7 @@ pub(crate) const ZENOH: Contender = Contender {
     name: "zenoh",
     refusal: |case| {
         refusal(case, |case| match case.work {
-            Work::Twoway => Some("zenoh acknowledges nothing: see batched"),
+            Work::Twoway | Work::Load => Some("zenoh acknowledges nothing: see batched"),
             Work::Latency | Work::Batched => None,
         })
     },

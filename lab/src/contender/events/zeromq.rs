@@ -8,7 +8,7 @@ pub(crate) const ZEROMQ: Contender = Contender {
     name: "zeromq",
     refusal: |case| {
         refusal(case, |case| match case.work {
-            Work::Twoway => Some("ZeroMQ acknowledges nothing: see batched"),
+            Work::Twoway | Work::Load => Some("ZeroMQ acknowledges nothing: see batched"),
             Work::Latency | Work::Batched => None,
         })
     },
