@@ -19,6 +19,8 @@
 //! # }
 //! ```
 //!
+//! A thread that has several calls to make need not wait for each before it begins the next: see [`wait_all`].
+//!
 //! A servant without async implements the trait `GreeterBlocking`. `floe-codegen` generates it beside `Greeter` when
 //! the build script calls `.blocking()`; register the servant as `GreeterDispatcher::blocking(servant)`. The example
 //! `blocking` shows the whole of it.
@@ -32,12 +34,15 @@
 //!
 //! - `communicator.rs`: [`Communicator`]
 //! - `hub.rs`: a hub and its topics
+//! - `wait_all.rs`: several calls at the same time
 //!
 //! `codegen/servant.rs` has [`Servant`], and `connection/wait/` explains how a thread waits.
 
 mod communicator;
 mod hub;
+mod wait_all;
 
 pub use crate::codegen::Servant;
 pub use crate::connection::wait::Wait;
 pub use communicator::Communicator;
+pub use wait_all::wait_all;

@@ -111,7 +111,7 @@ impl ConnectionCore {
             true => of_datagrams(liveness, role == Role::Client),
             false => liveness,
         };
-        let mut queue = SendQueue::new(environment.is_blocking());
+        let mut queue = SendQueue::default();
         let machine = StateMachine::new(role, queue.bytes());
         Self {
             peer,

@@ -1,8 +1,10 @@
 //! The thread that writes send queues after a short delay.
 //!
 //! With the blocking communicator the runtime cannot see when a sender waits. So messages that wait for later ones are
-//! written by this thread. There is one exception: a thread that reads a connection is seen to wait for input, and the
-//! first message that it sends after that follows no other one of the same burst.
+//! written by this thread. There are two exceptions. A thread that reads a connection is seen to wait for input, and the
+//! first message that it sends after that follows no other one of the same burst. And a wait for a future that begins
+//! several calls writes their requests itself, when the future has no more to do: see
+//! [`defer_to_end_of_poll`](super::wait::defer_to_end_of_poll).
 
 use std::cell::Cell;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -13,6 +15,7 @@ use std::time::Duration;
 use floe_wire::connection::FlushPolicy;
 
 use super::ConnectionCore;
+use super::wait::defer_to_end_of_poll;
 
 thread_local! {
     /// True if this thread has waited for input since it last sent a message without a reply.
@@ -27,10 +30,15 @@ pub(super) fn note_wait() {
 
 /// The flush policy of a message that a blocking thread sends. A servant that answers a message with a message without
 /// a reply has nothing more to say until the peer answers, so its message leaves immediately, however fast the peer is.
+/// A request leaves immediately because its sender is about to wait for the reply, unless a future begins several calls.
 #[inline]
-pub(super) fn policy_of_thread(policy: FlushPolicy) -> FlushPolicy {
+pub(super) fn policy_of_thread(
+    policy: FlushPolicy,
+    connection: &Arc<ConnectionCore>,
+) -> FlushPolicy {
     match policy {
         FlushPolicy::Oneway if HAS_WAITED.replace(false) => FlushPolicy::Now,
+        FlushPolicy::WithOthers if !defer_to_end_of_poll(connection) => FlushPolicy::Now,
         policy => policy,
     }
 }
@@ -71,13 +79,18 @@ fn flush_all(flushes: &Receiver<Arc<ConnectionCore>>) {
 
 #[cfg(test)]
 mod tests {
+    use std::future::poll_fn;
     use std::io;
     use std::sync::Weak;
     use std::task::{Context, Poll};
 
+    use tokio::io::DuplexStream;
+    use tokio::runtime::Runtime;
+
     use super::*;
     use crate::communicator::Communicator;
     use crate::connection::Purpose;
+    use crate::connection::wait::{Wait, wait_for_reply};
     use crate::transport::{Stream, StreamWriter};
 
     /// A transport that accepts no bytes.
@@ -95,23 +108,9 @@ mod tests {
         fn shutdown(&self) {}
     }
 
-    #[cfg(unix)]
-    #[test]
-    fn the_first_message_after_a_wait_leaves_immediately_and_others_of_its_burst_may_wait() {
-        let sent = || policy_of_thread(FlushPolicy::Oneway);
-        assert_eq!(sent(), FlushPolicy::Oneway);
-        note_wait();
-        // A request does not end the burst: its sender waits for the reply anyway.
-        assert_eq!(
-            policy_of_thread(FlushPolicy::WithOthers),
-            FlushPolicy::WithOthers
-        );
-        assert_eq!([sent(), sent()], [FlushPolicy::Now, FlushPolicy::Oneway]);
-    }
-
-    #[tokio::test]
-    async fn messages_that_another_writer_takes_along_are_not_collected_again() {
-        let (reader, _peer) = tokio::io::duplex(1);
+    /// A connection that can send nothing, and what keeps it open.
+    fn connection() -> (Arc<ConnectionCore>, Communicator, DuplexStream) {
+        let (reader, peer) = tokio::io::duplex(1);
         let stream = Stream {
             reader: Box::new(reader),
             writer: Box::new(FullTransport),
@@ -120,6 +119,45 @@ mod tests {
         let purpose = Purpose::incoming(Weak::new(), Arc::default(), None);
         let communicator = Communicator::new();
         let connection = ConnectionCore::start(stream, purpose, communicator.core().connections());
+        (connection, communicator, peer)
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn the_first_message_after_a_wait_leaves_immediately_and_others_of_its_burst_may_wait() {
+        let (connection, _communicator, _peer) = connection();
+        let sent = || policy_of_thread(FlushPolicy::Oneway, &connection);
+        assert_eq!(sent(), FlushPolicy::Oneway);
+        note_wait();
+        // A request does not end the burst: its sender waits for the reply anyway.
+        assert_eq!(
+            policy_of_thread(FlushPolicy::WithOthers, &connection),
+            FlushPolicy::Now
+        );
+        assert_eq!([sent(), sent()], [FlushPolicy::Now, FlushPolicy::Oneway]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_requests_that_a_future_begins_after_its_first_may_leave_together() {
+        let runtime = Runtime::new().unwrap();
+        let _entered = runtime.enter();
+        let ((connection, ..), (other, ..)) = (connection(), connection());
+        let sent = |connection| policy_of_thread(FlushPolicy::WithOthers, connection);
+        let future = poll_fn(|context| {
+            assert_eq!(sent(&connection), FlushPolicy::Now);
+            wait_for_reply(&connection, context.waker());
+            assert_eq!(sent(&connection), FlushPolicy::WithOthers);
+            assert_eq!(sent(&other), FlushPolicy::Now);
+            Poll::Ready(())
+        });
+        future.wait();
+        assert_eq!(sent(&connection), FlushPolicy::Now);
+    }
+
+    #[tokio::test]
+    async fn messages_that_another_writer_takes_along_are_not_collected_again() {
+        let (connection, _communicator, _peer) = connection();
         let mut shared = connection.lock();
         shared.queue.bytes().extend_from_slice(b"messages");
         assert!(shared.queue.take().is_none(), "ValidateConnection waits");

@@ -284,7 +284,7 @@ impl SendHalf {
         policy: FlushPolicy,
     ) -> bool {
         let policy = match self.is_blocking {
-            true => policy_of_thread(policy),
+            true => policy_of_thread(policy, connection),
             false => policy,
         };
         let in_flight = shared.machine.in_flight();
@@ -371,6 +371,11 @@ impl SendHalf {
         let may_be_unread = queue.is_writing();
         // These replies, and the dispatches that have not finished.
         let due = machine.dispatching() + 1;
+        let policy = match self.is_blocking {
+            // The runtime cannot see when the threads have no other reply ready.
+            true => FlushPolicy::Now,
+            false => policy,
+        };
         let flush = queue.flush(policy, due, Instant::now);
         let used = may_be_unread.then(|| self.count_in(&mut shared)).flatten();
         drop(shared);

@@ -43,3 +43,4 @@ mod single_request;
 mod spans;
 mod transports;
 mod twoway;
+mod wait_all;

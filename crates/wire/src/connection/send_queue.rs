@@ -47,8 +47,6 @@ pub struct SendQueue {
     pending_replies: usize,
     /// Bytes of replies in the batch being written.
     batch_replies: usize,
-    /// True if senders are threads that block until their reply comes.
-    has_blocking_senders: bool,
     /// True if the driver will soon write the pending bytes.
     is_flush_due: bool,
     /// When a message without a reply was last written.
@@ -87,15 +85,6 @@ impl SendQueue {
     /// than filling it, because the system provides each page of it through a page fault.
     const FREE_LEN_MAX_USED: usize = 16 * 1024 * 1024;
 
-    /// Creates an empty queue. `has_blocking_senders` is true if its senders are threads that block until their reply
-    /// comes, so that a request should not wait for others.
-    pub fn new(has_blocking_senders: bool) -> Self {
-        Self {
-            has_blocking_senders,
-            ..Self::default()
-        }
-    }
-
     /// Decides what to do with the messages just appended. `in_flight` is the number of requests whose replies are due,
     /// those of these messages included: from the peer if the messages are requests, from this side if they are replies.
     /// `now` is called only if the decision depends on the time.
@@ -132,8 +121,7 @@ impl SendQueue {
         }
         match policy {
             FlushPolicy::Now => false,
-            // A blocking sender is about to wait for this reply.
-            FlushPolicy::WithOthers => !self.has_blocking_senders && in_flight > 1,
+            FlushPolicy::WithOthers => in_flight > 1,
             FlushPolicy::Oneway => {
                 self.is_flush_due
                     || self

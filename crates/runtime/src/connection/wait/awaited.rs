@@ -16,6 +16,8 @@ pub(super) struct Awaited {
     pub(super) reply_count: usize,
     /// True if the future also waits for something else: another connection, or a waker of its own.
     pub(super) is_mixed: bool,
+    /// True if requests on the connection were left for the end of the poll.
+    pub(super) has_deferred: bool,
     pub(super) deadline: Option<Instant>,
 }
 
@@ -52,6 +54,7 @@ thread_local! {
             connection: None,
             reply_count: 0,
             is_mixed: false,
+            has_deferred: false,
             deadline: None,
         })
     };
@@ -150,6 +153,19 @@ pub(crate) fn wait_for_reply(connection: &Arc<ConnectionCore>, waker: &Waker) ->
         awaited.is_mixed |= !is_direct || !is_same;
         is_same
     })
+}
+
+/// Returns true if a request may be left in the send queue until the current poll of a wait ends, which then writes it:
+/// the future already waits for a reply on this connection, so it begins several calls, and probably more.
+#[inline]
+pub(crate) fn defer_to_end_of_poll(connection: &Arc<ConnectionCore>) -> bool {
+    POLL_STATE.get().has_awaited
+        && AWAITED.with_borrow_mut(|awaited| {
+            let known = awaited.connection.as_ref();
+            let is_same = known.is_some_and(|known| Arc::ptr_eq(known, connection));
+            awaited.has_deferred |= is_same;
+            is_same
+        })
 }
 
 /// Registers that a directly polled future must be polled again at this time.

@@ -15,7 +15,7 @@ use crate::background;
 #[cfg(unix)]
 pub(crate) use awaited::wait_for_reply;
 use awaited::{Awaited, PollScope};
-pub(crate) use awaited::{is_waiting, wait_depth, wait_until};
+pub(crate) use awaited::{defer_to_end_of_poll, is_waiting, wait_depth, wait_until};
 pub(crate) use sleeper::Sleeper;
 
 /// Waits for a future on the calling thread: `greeter.greet("Ada").wait()`.
@@ -93,6 +93,11 @@ fn enter_runtime() {
 /// Sleeps until the future may make progress.
 #[inline(never)]
 fn sleep(sleeper: &Arc<Sleeper>, awaited: Awaited) {
+    if let Some(connection) = &awaited.connection
+        && awaited.has_deferred
+    {
+        connection.flush();
+    }
     // Any other holder of a waker cannot wake a thread that is blocked in a read. If there is one, another thread or
     // task reads.
     let is_alone = Arc::strong_count(sleeper) == OWN_REFERENCES + awaited.reply_count;

@@ -51,7 +51,7 @@ fn leaves(output: &mut SendQueue, now: Instant) -> bool {
 fn only_a_message_that_closely_follows_the_write_of_another_one_waits() {
     let start = Instant::now();
     let at = |micros| start + Duration::from_micros(micros);
-    let mut output = SendQueue::new(true);
+    let mut output = SendQueue::default();
     assert!(leaves(&mut output, at(0)));
     // The sender has waited for the effect of the first message at a fast peer.
     assert!(leaves(&mut output, at(30)));
