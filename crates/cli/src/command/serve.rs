@@ -113,7 +113,7 @@ pub(crate) struct Serve {
     /// The longest pause between deliveries to twoway subscribers under load: events that come meanwhile leave
     /// together; 0 for the lowest latency
     ///
-    /// [default: 1ms]
+    /// [default: 150us]
     #[arg(long, value_name = "TIME", value_parser = peer::parse_time)]
     rest_max: Option<Duration>,
 

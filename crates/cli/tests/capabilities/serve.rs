@@ -214,7 +214,7 @@ fn limits_of_queues_and_waits_are_told_with_their_defaults() {
         "--patience <TIME>",
         "[default: 1s]",
         "--rest-max <TIME>",
-        "[default: 1ms]",
+        "[default: 150us]",
         "--polling <TIME>",
         "[default: 100us]",
     ] {

@@ -112,12 +112,15 @@ pub(super) fn serve_hub(
     daemon.serve(&manager)
 }
 
-/// The queues of the tuned hub are as long as its subscribers ask: other services have no limit at all by default.
-const TUNED_HUB: [&str; 4] = [
+/// The queues of the tuned hub are as long as its subscribers ask: other services have no limit at all by default. Its
+/// rests are as long as they raise the throughput.
+const TUNED_HUB: [&str; 6] = [
     "--queue-events",
     "4000000000",
     "--queue-bytes",
     "1000000000000",
+    "--rest-max",
+    "1ms",
 ];
 
 /// Tuned subscribers make publishers wait without a limit rather than lose an event, and may have as many unanswered
