@@ -1,7 +1,9 @@
 //! The thread that writes send queues after a short delay.
 //!
+//! Tasks write their messages when they wait. This thread writes oneways of a task that does not wait soon.
+//!
 //! With the blocking communicator the runtime cannot see when a sender waits. So messages that wait for later ones are
-//! written by this thread. There are two exceptions. A thread that reads a connection is seen to wait for input, and the
+//! always written by this thread. There are two exceptions. A thread that reads a connection is seen to wait for input, and the
 //! first message that it sends after that follows no other one of the same burst. And a wait for a future that begins
 //! several calls writes their requests itself, when the future has no more to do: see
 //! [`defer_to_end_of_poll`](super::wait::defer_to_end_of_poll).
@@ -43,8 +45,8 @@ pub(super) fn policy_of_thread(
     }
 }
 
-/// How long the thread waits for more messages. The timer of the system adds about as much.
-const FLUSH_DELAY: Duration = Duration::from_micros(50);
+/// How long the thread waits for more messages. The timer of the system adds some 50 us.
+const FLUSH_DELAY: Duration = Duration::from_micros(20);
 
 /// Hands a connection to the thread that writes its send queue after a short delay. Returns false if the system refused
 /// that thread.

@@ -5,6 +5,7 @@
 //! others ([`FlushPolicy`]).
 
 use std::io::{self, IoSlice};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -40,6 +41,8 @@ pub(super) struct SendHalf {
     compression: StreamCompression,
     /// True if senders are blocking threads, not tasks.
     is_blocking: bool,
+    /// True while a task that writes the send queue is ready and has not run.
+    has_flush_task: AtomicBool,
     /// Most bytes that may wait in the send queue, [`Settings::output_limit`].
     limit: usize,
     /// Counts the bytes of replies that the peers of all connections do not read.
@@ -87,6 +90,7 @@ impl SendHalf {
             room: Notify::new(),
             compression: StreamCompression::new(settings),
             is_blocking: environment.is_blocking(),
+            has_flush_task: AtomicBool::new(false),
             limit: settings.output_limit,
             reply_memory,
             // One reply must always fit.
@@ -291,7 +295,7 @@ impl SendHalf {
         let flush = shared.queue.flush(policy, in_flight, Instant::now);
         drop(shared);
         let is_own_oneway = policy == FlushPolicy::Oneway && matches!(flush, Flush::Write(_));
-        let is_written = self.carry_out(connection, flush);
+        let is_written = self.carry_out(connection, flush, policy);
         if is_own_oneway {
             self.lock().queue.note_oneway_written(Instant::now());
         }
@@ -300,12 +304,17 @@ impl SendHalf {
 
     /// Does what the send queue asks for. Returns false if a task or a thread writes the queue soon.
     #[inline]
-    fn carry_out(&self, connection: &Arc<ConnectionCore>, flush: Flush) -> bool {
+    fn carry_out(
+        &self,
+        connection: &Arc<ConnectionCore>,
+        flush: Flush,
+        policy: FlushPolicy,
+    ) -> bool {
         match flush {
             Flush::Write(batch) => self.write(connection, batch),
             Flush::Busy => {}
             Flush::Schedule => {
-                self.flush_soon(connection);
+                self.flush_soon(connection, policy);
                 return false;
             }
             Flush::Scheduled => return false,
@@ -313,19 +322,27 @@ impl SendHalf {
         true
     }
 
-    fn flush_soon(&self, connection: &Arc<ConnectionCore>) {
-        let own = connection.clone();
+    fn flush_soon(&self, connection: &Arc<ConnectionCore>, policy: FlushPolicy) {
         if self.is_blocking {
-            if !flush_on_thread(own) {
+            if !flush_on_thread(connection.clone()) {
                 // The system refused the thread.
                 self.end_scheduled(connection);
             }
-        } else {
+            return;
+        }
+        if !self.has_flush_task.swap(true, Ordering::AcqRel) {
+            let own = connection.clone();
             connection.tasks.spawn(async move {
+                own.output.has_flush_task.swap(false, Ordering::AcqRel);
                 own.output.flush_scheduled(&own);
                 // Later messages start a task of their own; those that came meanwhile leave with this one.
                 own.output.end_scheduled(&own);
             });
+        }
+        if policy == FlushPolicy::Oneway {
+            // The sender does not wait for a reply, so it may go on for long before the task can run. If the system
+            // refuses the thread, the messages leave then.
+            flush_on_thread(connection.clone());
         }
     }
 
@@ -379,7 +396,7 @@ impl SendHalf {
         let flush = queue.flush(policy, due, Instant::now);
         let used = may_be_unread.then(|| self.count_in(&mut shared)).flatten();
         drop(shared);
-        self.carry_out(connection, flush);
+        self.carry_out(connection, flush, policy);
         self.check_replies(connection, used);
         has_room
     }

@@ -9,6 +9,7 @@ use floe::{
     Communicator, Context, Dispatcher, InvokeError, LocalError, OperationMode, Proxy, TypedProxy,
 };
 
+use crate::blocking;
 use crate::echo::{NOTHING, Server, returned, soon};
 
 async fn send(proxy: &Proxy, count: usize) {
@@ -25,6 +26,21 @@ async fn oneway_requests_arrive_in_order_before_a_later_twoway() {
     soon(send(&proxy.ice_oneway(), 1_000)).await;
     proxy.ice_ping().await.unwrap();
     assert_eq!(server.echo.echo_count.load(Ordering::SeqCst), 1_000);
+}
+
+/// The runtime has one thread, so no task of the client runs while this one blocks.
+#[tokio::test]
+async fn oneway_requests_leave_although_their_task_goes_on_without_a_wait() {
+    let server = blocking::Server::start();
+    let endpoint = &server.adapter.endpoints()[0];
+    let client = Communicator::new();
+    let proxy: Proxy = client.proxy(&format!("echo:{endpoint}")).unwrap();
+    proxy.ice_ping().await.unwrap();
+    for round in 1..=20 {
+        soon(send(&proxy.ice_oneway(), 11)).await;
+        blocking::until(|| server.echo_count() == 11 * round);
+    }
+    server.communicator.shutdown();
 }
 
 #[tokio::test]
