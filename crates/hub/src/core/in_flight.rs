@@ -287,7 +287,7 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
 
     /// Lets the time run for the events that are among the first now.
     fn begin_times(&mut self, now: Instant) {
-        if !self.window.may_grow() {
+        if !self.window.may_grow() || self.timed_to == self.next {
             return;
         }
         for (number, sent) in self.sent.iter_mut().take(self.window.first()) {
@@ -298,14 +298,13 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
         }
     }
 
-    /// Notes sent events, numbered from the next one. Returns the replies that came before this note, for
-    /// [`InFlightEvents::handle_answer`].
+    /// Notes sent events, numbered from the next one. Replies may have come before: see [`InFlightEvents::take_early`].
     pub(crate) fn note_sent(
         &mut self,
         events: impl Iterator<Item = E>,
         handles: impl Iterator<Item = H>,
         since: Instant,
-    ) -> Vec<EarlyReply<E>> {
+    ) {
         for (event, handle) in events.zip(handles) {
             self.sent_bytes += event.byte_count();
             if self.sent.capacity() == 0 {
@@ -322,10 +321,16 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
             self.next += 1;
         }
         self.begin_times(since);
-        match self.early.is_empty() {
-            true => Vec::new(),
-            false => std::mem::take(&mut self.early),
-        }
+    }
+
+    /// Returns true if replies came before their events were noted.
+    pub(crate) fn has_early(&self) -> bool {
+        !self.early.is_empty()
+    }
+
+    /// Takes the replies that came before their events were noted, for [`InFlightEvents::handle_answer`].
+    pub(crate) fn take_early(&mut self) -> Vec<EarlyReply<E>> {
+        std::mem::take(&mut self.early)
     }
 
     /// Replies without results: the events arrived. `end` ends the handles, and gets the events and the times when they
