@@ -17,7 +17,7 @@ use std::time::Duration;
 use floe::contracts::ice_storm::TopicManagerProxy;
 use floe::dispatch::dispatch_fn;
 use floe::encoding::Encoder;
-use floe::{Communicator, EncodingVersion, OperationMode, Proxy, TypedProxy};
+use floe::{Communicator, EncodingVersion, OperationMode, Proxy, Settings, TypedProxy};
 use floe_hub::{Hub, HubSettings};
 use tokio::runtime::Builder;
 use tokio::sync::{Semaphore, oneshot};
@@ -60,7 +60,9 @@ fn run(side: impl Future<Output = ()>) {
 async fn serve(case: &str, rounds: &str) {
     let mut settings = HubSettings::default();
     settings.listen = "tcp -h 127.0.0.1 -p 0".to_owned();
-    let communicator = Communicator::new();
+    let mut shared = Settings::default();
+    shared.turn_time_max *= CALLGRIND_SLOWNESS;
+    let communicator = Communicator::with_settings(shared);
     let hub = Hub::start(&communicator, settings).await;
     let hub = hub.expect("a hub starts");
     let mut clients = Command::new(std::env::current_exe().expect("a running program has a path"));
@@ -122,6 +124,10 @@ async fn play(case: &str, manager: &str, rounds: usize) {
         tokio::time::sleep(PAUSE).await;
     }
 }
+
+/// A program in callgrind takes about this many times as long. Connections have their turns by the clock, so they would
+/// have many more of them for the same work.
+const CALLGRIND_SLOWNESS: u32 = 50;
 
 /// Longer than callgrind takes for an event.
 const PAUSE: Duration = Duration::from_millis(5);

@@ -402,6 +402,7 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
     }
 
     /// Notes answers in the window. `before` is the number of events in flight before them.
+    #[inline]
     fn note_answered(
         &mut self,
         count: usize,
@@ -449,6 +450,7 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
     }
 
     /// Takes an event out of the window.
+    #[inline]
     fn take_sent(&mut self, number: u64) -> Option<Sent<H, E>> {
         let sent = match self.sent.front() {
             Some((first, _)) if *first == number => self.sent.pop_front(),

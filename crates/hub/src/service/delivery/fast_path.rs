@@ -150,16 +150,16 @@ impl ReplySink for Subscriber {
         let now = Instant::now();
         let mut shared = self.lock();
         let (latencies, end) = (self.latencies(), numbers.end);
-        let delivered = shared
-            .in_flight()
-            .handle_returned(numbers, now, |_, event, sent| {
-                latencies.note_answer(sent, now);
-                event.end();
-            });
+        let in_flight = shared.in_flight();
+        let delivered = in_flight.handle_returned(numbers, now, |_, event, sent| {
+            latencies.note_answer(sent, now);
+            event.end();
+        });
         if delivered > 0 {
+            let is_awaited = in_flight.poll_awaited();
             latencies.note_delivered(&mut shared.sent_batches, end, now);
             shared.subscription.handle_delivered(delivered);
-            wake_if_awaited(shared);
+            wake_if(is_awaited, shared);
         }
     }
 
@@ -190,9 +190,14 @@ impl GuardedState {
 }
 
 /// Wakes the delivery task if it waits for a reply.
-#[inline]
 fn wake_if_awaited(mut shared: MutexGuard<'_, GuardedState>) {
     let is_awaited = shared.in_flight().poll_awaited();
+    wake_if(is_awaited, shared);
+}
+
+/// Wakes the delivery task if `is_awaited` says that it waits for a reply.
+#[inline]
+fn wake_if(is_awaited: bool, mut shared: MutexGuard<'_, GuardedState>) {
     let delivery = shared.take_delivery_if(is_awaited);
     drop(shared);
     if let Some(delivery) = delivery {
