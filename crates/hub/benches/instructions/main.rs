@@ -60,9 +60,9 @@ fn run(side: impl Future<Output = ()>) {
 async fn serve(case: &str, rounds: &str) {
     let mut settings = HubSettings::default();
     settings.listen = "tcp -h 127.0.0.1 -p 0".to_owned();
-    let mut shared = Settings::default();
-    shared.turn_time_max *= CALLGRIND_SLOWNESS;
-    let communicator = Communicator::with_settings(shared);
+    let mut connections = Settings::default();
+    connections.turn_time_max *= CALLGRIND_SLOWNESS;
+    let communicator = Communicator::with_settings(connections);
     let hub = Hub::start(&communicator, settings).await;
     let hub = hub.expect("a hub starts");
     let mut clients = Command::new(std::env::current_exe().expect("a running program has a path"));

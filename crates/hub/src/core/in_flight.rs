@@ -319,8 +319,11 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
             };
             self.sent.push_back((self.next, sent));
             self.next += 1;
+            if self.sent.len() <= self.window.first() {
+                // Its time runs from now on.
+                self.timed_to = self.next;
+            }
         }
-        self.begin_times(since);
     }
 
     /// Returns true if replies came before their events were noted.
@@ -367,32 +370,26 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
         number: u64,
         answer: Result<(), E::Failure>,
         now: Instant,
-        end: impl FnOnce(&E, H),
+        mut end: impl FnMut(&E, H),
     ) -> u64 {
-        if number >= self.next {
-            self.early.push((number, answer));
-            return 0;
-        }
-        let before = self.load().count;
-        let is_in_order = self.is_oldest(number);
-        // The event may have been given up at the same moment.
-        let Some(sent) = self.take_sent(number) else {
-            return 0;
-        };
-        end(&sent.event, sent.handle);
-        match answer {
+        let error = match answer {
             Ok(()) => {
-                self.note_answered(1, number, sent.sent, is_in_order, before, now);
-                1
+                let numbers = number..number + 1;
+                return self.handle_returned(numbers, now, |event, handle, _| end(event, handle));
             }
-            Err(error) => {
-                self.failed.push((number, sent.event, error));
-                self.is_awaited = true;
-                self.window.handle_trouble(self.next);
-                self.begin_times(now);
-                0
-            }
+            Err(error) => error,
+        };
+        if number >= self.next {
+            self.early.push((number, Err(error)));
+        } else if let Some(sent) = self.take_sent(number) {
+            end(&sent.event, sent.handle);
+            self.failed.push((number, sent.event, error));
+            self.is_awaited = true;
+            self.window.handle_trouble(self.next);
+            self.begin_times(now);
         }
+        // Otherwise the event was given up at the same moment.
+        0
     }
 
     /// Returns true if no earlier event is in flight.
@@ -402,7 +399,6 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
     }
 
     /// Notes answers in the window. `before` is the number of events in flight before them.
-    #[inline]
     fn note_answered(
         &mut self,
         count: usize,
@@ -450,7 +446,6 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
     }
 
     /// Takes an event out of the window.
-    #[inline]
     fn take_sent(&mut self, number: u64) -> Option<Sent<H, E>> {
         let sent = match self.sent.front() {
             Some((first, _)) if *first == number => self.sent.pop_front(),
