@@ -6,9 +6,9 @@ use tokio::sync::Notify;
 
 /// Waits until the condition holds. It is evaluated now, and again after each notification.
 pub(crate) async fn wait_for(changed: &Notify, mut holds: impl FnMut() -> bool) {
-    loop {
+    while !holds() {
         let mut notified = pin!(changed.notified());
-        // The notification is enabled before the condition is evaluated, so that no change is missed.
+        // The condition is evaluated again after the notification is enabled, so that no change is missed.
         notified.as_mut().enable();
         if holds() {
             return;

@@ -47,11 +47,13 @@ impl Event {
     }
 
     /// The bytes: operation, mode, context and parameters, in the protocol's order.
+    #[inline]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
 
     /// Length in bytes.
+    #[inline]
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
@@ -133,11 +135,13 @@ enum Ends {
 impl Events {
     /// Number of events; never 0.
     #[expect(clippy::len_without_is_empty, reason = "there is always an event")]
+    #[inline]
     pub fn len(&self) -> usize {
         self.range.len()
     }
 
     /// Length of all events in bytes.
+    #[inline]
     pub fn byte_len(&self) -> usize {
         self.byte_len_of(self.len())
     }
@@ -205,6 +209,7 @@ impl Events {
     }
 
     /// Returns true if they were made for one holder, by [`Events::detached`] or [`Events::exclusive`].
+    #[inline]
     pub fn is_exclusive(&self) -> bool {
         self.is_exclusive
     }

@@ -287,7 +287,7 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
 
     /// Lets the time run for the events that are among the first now.
     fn begin_times(&mut self, now: Instant) {
-        if !self.window.may_grow() {
+        if !self.window.may_grow() || self.timed_to == self.next {
             return;
         }
         for (number, sent) in self.sent.iter_mut().take(self.window.first()) {
@@ -298,14 +298,13 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
         }
     }
 
-    /// Notes sent events, numbered from the next one. Returns the replies that came before this note, for
-    /// [`InFlightEvents::handle_answer`].
+    /// Notes sent events, numbered from the next one. Replies may have come before: see [`InFlightEvents::take_early`].
     pub(crate) fn note_sent(
         &mut self,
         events: impl Iterator<Item = E>,
         handles: impl Iterator<Item = H>,
         since: Instant,
-    ) -> Vec<EarlyReply<E>> {
+    ) {
         for (event, handle) in events.zip(handles) {
             self.sent_bytes += event.byte_count();
             if self.sent.capacity() == 0 {
@@ -320,12 +319,21 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
             };
             self.sent.push_back((self.next, sent));
             self.next += 1;
+            if self.sent.len() <= self.window.first() {
+                // Its time runs from now on.
+                self.timed_to = self.next;
+            }
         }
-        self.begin_times(since);
-        match self.early.is_empty() {
-            true => Vec::new(),
-            false => std::mem::take(&mut self.early),
-        }
+    }
+
+    /// Returns true if replies came before their events were noted.
+    pub(crate) fn has_early(&self) -> bool {
+        !self.early.is_empty()
+    }
+
+    /// Takes the replies that came before their events were noted, for [`InFlightEvents::handle_answer`].
+    pub(crate) fn take_early(&mut self) -> Vec<EarlyReply<E>> {
+        std::mem::take(&mut self.early)
     }
 
     /// Replies without results: the events arrived. `end` ends the handles, and gets the events and the times when they
@@ -362,32 +370,26 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
         number: u64,
         answer: Result<(), E::Failure>,
         now: Instant,
-        end: impl FnOnce(&E, H),
+        mut end: impl FnMut(&E, H),
     ) -> u64 {
-        if number >= self.next {
-            self.early.push((number, answer));
-            return 0;
-        }
-        let before = self.load().count;
-        let is_in_order = self.is_oldest(number);
-        // The event may have been given up at the same moment.
-        let Some(sent) = self.take_sent(number) else {
-            return 0;
-        };
-        end(&sent.event, sent.handle);
-        match answer {
+        let error = match answer {
             Ok(()) => {
-                self.note_answered(1, number, sent.sent, is_in_order, before, now);
-                1
+                let numbers = number..number + 1;
+                return self.handle_returned(numbers, now, |event, handle, _| end(event, handle));
             }
-            Err(error) => {
-                self.failed.push((number, sent.event, error));
-                self.is_awaited = true;
-                self.window.handle_trouble(self.next);
-                self.begin_times(now);
-                0
-            }
+            Err(error) => error,
+        };
+        if number >= self.next {
+            self.early.push((number, Err(error)));
+        } else if let Some(sent) = self.take_sent(number) {
+            end(&sent.event, sent.handle);
+            self.failed.push((number, sent.event, error));
+            self.is_awaited = true;
+            self.window.handle_trouble(self.next);
+            self.begin_times(now);
         }
+        // Otherwise the event was given up at the same moment.
+        0
     }
 
     /// Returns true if no earlier event is in flight.

@@ -78,11 +78,22 @@ impl<R: EventBatch> Subscription<R> {
         timing: impl Into<Timing>,
     ) -> Option<Ticket> {
         let timing = timing.into().within(self.lifespan);
-        if !self.backlog.has_held() && self.accepts_all(&batch) {
-            self.backlog.queue.push(batch, timing);
-            self.wake_at_bytes();
-            return None;
+        if self.backlog.has_held() || !self.accepts_all(&batch) {
+            return self.publish_without_room(batch, waits_for_room, timing);
         }
+        self.backlog.queue.push(batch, timing);
+        self.wake_at_bytes();
+        None
+    }
+
+    /// Events were published, and there is no room for all of them, or others are held back already.
+    #[cold]
+    fn publish_without_room(
+        &mut self,
+        batch: R,
+        waits_for_room: bool,
+        timing: Timing,
+    ) -> Option<Ticket> {
         let now = timing.came;
         self.availability.handle_time(now);
         self.expire(now);

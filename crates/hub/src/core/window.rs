@@ -85,8 +85,9 @@ impl Window {
             return self.handle_trouble(answered.next);
         }
         self.shortest = self.shortest.min(answered.time);
-        let limit = self.shortest.saturating_mul(TIME_RATIO).max(TIME_MAX);
-        if answered.time > limit {
+        let is_late =
+            answered.time > TIME_MAX && answered.time > self.shortest.saturating_mul(TIME_RATIO);
+        if is_late {
             if answered.last >= self.reduced_at {
                 self.size = (self.size / 2).max(self.first);
                 self.reduced_at = answered.next;

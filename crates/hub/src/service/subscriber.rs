@@ -227,13 +227,15 @@ impl Subscriber {
         let timing = timing.into();
         let now = timing.came;
         let mut held = None;
-        for events in self.passing(events, now) {
+        self.for_each_passing(events, now, |events| {
             let publish = |subscription: &mut Subscription<Events>| {
                 subscription.publish(events, waits_for_room, timing)
             };
             // If several are held, the last one is released last.
-            held = self.change_queue(publish, now).or(held);
-        }
+            if let Some(ticket) = self.change_queue(publish, now) {
+                held = Some(ticket);
+            }
+        });
         held.map(|ticket| HeldPublication::new(self.clone(), ticket))
     }
 
@@ -406,8 +408,9 @@ impl Subscriber {
         let mut shared = self.lock();
         let changed = change(&mut shared.subscription);
         let must_wake = shared.subscription.poll_wake();
-        let notice = self.unlock(shared, must_wake, Instant::now);
-        self.log_notice(notice);
+        if let Some(notice) = self.unlock(shared, must_wake, Instant::now) {
+            self.log_notice(notice);
+        }
         changed
     }
 
@@ -427,8 +430,9 @@ impl Subscriber {
         let is_delivered = must_wake && shared.is_open() && self.ready.push(self);
         let has_full_batch = self.ready.is_resting() && shared.has_full_batch();
         let wakes_delivery = must_wake && !is_delivered || has_full_batch;
-        let notice = self.unlock(shared, wakes_delivery, || now);
-        self.log_notice_and_summaries(notice);
+        if let Some(notice) = self.unlock(shared, wakes_delivery, || now) {
+            self.log_notice_and_summaries(notice);
+        }
         held
     }
 

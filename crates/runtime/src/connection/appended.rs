@@ -97,15 +97,9 @@ impl Appended<()> {
 
     /// Checks that the transport did not refuse the messages that it was just given.
     pub(super) fn check_tried(&self, connection: &ConnectionCore) -> Result<(), AttemptError> {
-        if !self.is_tried {
-            return Ok(());
-        }
-        // The lock is taken in a statement of its own: in the head of the `match` it would be held to the end of the
-        // match, which takes it again.
-        let error = connection.lock().error.clone();
-        match error {
-            Some(error) => self.check_written(connection, error),
-            None => Ok(()),
+        match self.is_tried {
+            true => self.check_written(connection, None),
+            false => Ok(()),
         }
     }
 
@@ -115,21 +109,29 @@ impl Appended<()> {
             .output
             .wait_until(|shared| shared.queue.written() >= self.at.end)
             .await;
-        let error = connection.lock().error.clone();
-        self.check_written(connection, error.unwrap_or(LocalError::Shutdown))
+        self.check_written(connection, Some(LocalError::Shutdown))
     }
 
-    /// After the connection failed with this error, decides whether these messages may have reached the peer.
+    /// If the connection failed before the transport has taken the messages, decides whether they may have reached the
+    /// peer. Without an error of the connection, this one counts, if there is one.
     fn check_written(
         &self,
         connection: &ConnectionCore,
-        error: LocalError,
+        otherwise: Option<LocalError>,
     ) -> Result<(), AttemptError> {
-        if connection.lock().queue.written() >= self.at.end {
+        let shared = connection.lock();
+        if shared.queue.written() >= self.at.end {
             return Ok(());
         }
-        let failure = AttemptError::perhaps_sent(error);
-        Err(narrow(connection, failure, self.at.clone()))
+        let error = shared.error.clone().or(otherwise);
+        drop(shared);
+        match error {
+            Some(error) => {
+                let failure = AttemptError::perhaps_sent(error);
+                Err(narrow(connection, failure, self.at.clone()))
+            }
+            None => Ok(()),
+        }
     }
 }
 

@@ -116,14 +116,15 @@ impl Proxy {
             return self.cached().ok_or_else(|| fixed.refusal());
         }
         if let Some(router) = self.router() {
-            return self.routed_connection(router).await;
+            return Box::pin(self.routed_connection(router)).await;
         }
         if self.inner.options.is_connection_cached
             && let Some(routed) = self.cached()
         {
             return Ok(routed);
         }
-        let routed = self.new_connection().await?;
+        // Boxed, because it is large and seldom needed, and each invocation would have to move it.
+        let routed = Box::pin(self.new_connection()).await?;
         *self.lock_cached() = CachedConnection::of(&routed);
         // An object found by a locator may have moved once its connection is lost, so each call must check.
         let is_remote = !self.is_located();

@@ -94,7 +94,8 @@ impl<H> DurableInFlight<H> {
         mut end: impl FnMut(H),
     ) -> Ended {
         let mut ended = Ended::default();
-        for (number, attempt) in self.events.note_sent(events, handles, now) {
+        self.events.note_sent(events, handles, now);
+        for (number, attempt) in self.events.take_early() {
             self.handle_attempt(number, attempt, now, &mut end, &mut ended);
         }
         ended

@@ -80,10 +80,9 @@ impl Model {
         assert!(self.in_flight.end_sending());
         self.open.extend(first..first + count);
         let handles = first..first + count;
-        for (number, answer) in self
-            .in_flight
-            .note_sent(events.drain(..), handles, self.now)
-        {
+        self.in_flight
+            .note_sent(events.drain(..), handles, self.now);
+        for (number, answer) in self.in_flight.take_early() {
             self.answer(number, answer);
         }
         assert!(self.in_flight.load().count <= Self::WINDOW);

@@ -72,14 +72,14 @@ impl Subscriber {
             return false;
         };
         let mut shared = self.lock();
-        if !shared.in_flight().end_sending() {
+        let in_flight = shared.in_flight();
+        if !in_flight.end_sending() {
             drop(shared);
             // The window was abandoned, and these events with it.
             events.clear();
             return true;
         }
-        let in_flight = shared.in_flight();
-        let early = in_flight.note_sent(events.drain(..), sent, now);
+        in_flight.note_sent(events.drain(..), sent, now);
         // The delivery task starts the reply timer when it is polled next. If the scheduler sends, it must wake the task.
         let needs_timer =
             in_flight.is_open() && !in_flight.is_timed() && self.send_timeout().is_some();
@@ -88,10 +88,10 @@ impl Subscriber {
         }
         if in_flight.poll_sender_awaited() || needs_timer {
             in_flight.await_each();
-        } else if early.is_empty() {
+        } else if !in_flight.has_early() {
             return true;
         }
-        for (number, answer) in early {
+        for (number, answer) in in_flight.take_early() {
             shared.handle_answer(number, answer, now);
         }
         wake_if_awaited(shared);
@@ -150,16 +150,16 @@ impl ReplySink for Subscriber {
         let now = Instant::now();
         let mut shared = self.lock();
         let (latencies, end) = (self.latencies(), numbers.end);
-        let delivered = shared
-            .in_flight()
-            .handle_returned(numbers, now, |_, event, sent| {
-                latencies.note_answer(sent, now);
-                event.end();
-            });
+        let in_flight = shared.in_flight();
+        let delivered = in_flight.handle_returned(numbers, now, |_, event, sent| {
+            latencies.note_answer(sent, now);
+            event.end();
+        });
         if delivered > 0 {
+            let is_awaited = in_flight.poll_awaited();
             latencies.note_delivered(&mut shared.sent_batches, end, now);
             shared.subscription.handle_delivered(delivered);
-            wake_if_awaited(shared);
+            wake_if(is_awaited, shared);
         }
     }
 
@@ -190,9 +190,14 @@ impl GuardedState {
 }
 
 /// Wakes the delivery task if it waits for a reply.
-#[inline]
 fn wake_if_awaited(mut shared: MutexGuard<'_, GuardedState>) {
     let is_awaited = shared.in_flight().poll_awaited();
+    wake_if(is_awaited, shared);
+}
+
+/// Wakes the delivery task if `is_awaited` says that it waits for a reply.
+#[inline]
+fn wake_if(is_awaited: bool, mut shared: MutexGuard<'_, GuardedState>) {
     let delivery = shared.take_delivery_if(is_awaited);
     drop(shared);
     if let Some(delivery) = delivery {

@@ -185,11 +185,12 @@ impl Subscriber {
         shared.note_batch(self.latencies(), oldest);
         let subscription = &mut shared.subscription;
         // No gap precedes these events, as checked above.
-        self.latencies().note_wait(subscription.oldest());
+        self.latencies().note_wait(oldest);
         subscription.take_unexpired(room.events, room.bytes, batches, || now);
         let is_all = subscription.next_step(1) == DeliveryStep::Wait;
-        let notice = self.unlock(shared, false, || now);
-        self.log_notice(notice);
+        if let Some(notice) = self.unlock(shared, false, || now) {
+            self.log_notice(notice);
+        }
         Some(ReadyEvents { position, is_all })
     }
 }

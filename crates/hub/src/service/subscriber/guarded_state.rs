@@ -44,10 +44,10 @@ impl GuardedState {
     }
 
     /// The events in flight that left by the fast path.
+    #[inline]
     pub(crate) fn in_flight(&mut self) -> &mut InFlightEvents<PendingEvent> {
         let window = self.window;
-        self.in_flight
-            .get_or_insert_with(|| Box::new(InFlightEvents::new(window)))
+        self.in_flight.get_or_insert_with(|| empty(window))
     }
 
     /// Notes for the latencies that the next events leave by the fast path. The oldest of them came at this time.
@@ -84,6 +84,11 @@ impl GuardedState {
     pub(crate) fn take_delivery_if(&mut self, is_due: bool) -> Option<Waker> {
         self.delivery.take_if(|_| is_due)
     }
+}
+
+#[cold]
+fn empty(window: Window) -> Box<InFlightEvents<PendingEvent>> {
+    Box::new(InFlightEvents::new(window))
 }
 
 impl Drop for GuardedState {

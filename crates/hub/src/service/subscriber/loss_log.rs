@@ -22,10 +22,8 @@ impl Subscriber {
     }
 
     /// Logs what happened to the queue.
-    pub(crate) fn log_notice(&self, notice: Option<OverflowNotice>) {
-        let Some(notice) = notice else {
-            return;
-        };
+    #[cold]
+    pub(crate) fn log_notice(&self, notice: OverflowNotice) {
         let name = self.log_name();
         match notice {
             OverflowNotice::Began { policy } => {
@@ -54,10 +52,8 @@ impl Subscriber {
 
     /// Does as [`Subscriber::log_notice`] for events that have just come. Much can happen to the queue in a short time,
     /// so later summaries log most of it.
-    pub(crate) fn log_notice_and_summaries(self: &Arc<Self>, notice: Option<OverflowNotice>) {
-        if notice.is_none() {
-            return;
-        }
+    #[cold]
+    pub(crate) fn log_notice_and_summaries(self: &Arc<Self>, notice: OverflowNotice) {
         self.log_notice(notice);
         // Without a runtime there is no timer. The end of the delivery logs the summary.
         let Ok(runtime) = Handle::try_current() else {

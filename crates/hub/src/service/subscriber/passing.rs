@@ -20,21 +20,22 @@ impl Subscriber {
         is_lost
     }
 
-    /// The events, for a link only those that may pass.
-    pub(super) fn passing(
+    /// Passes on the events, for a link only those that may pass.
+    pub(super) fn for_each_passing(
         self: &Arc<Self>,
         events: Events,
         now: Instant,
-    ) -> impl Iterator<Item = Events> + Send + use<> {
-        let (whole, parts) = match self.link() {
+        mut take: impl FnMut(Events),
+    ) {
+        match self.link() {
             None if self.counts_hops => {
-                let passing = self.without_loops(&events, now);
-                (passing.map(Events::exclusive), None)
+                if let Some(passing) = self.without_loops(&events, now) {
+                    take(passing.exclusive());
+                }
             }
-            None => (Some(events), None),
-            Some(link) => (None, Some(link.cost().passing(&events))),
-        };
-        whole.into_iter().chain(parts.into_iter().flatten())
+            None => take(events),
+            Some(link) => link.cost().passing(&events).for_each(take),
+        }
     }
 
     /// The number of events, for a link of those that may pass.
@@ -79,6 +80,8 @@ impl Subscriber {
         shared.subscription.handle_looped(count as u64, now);
         let notice = shared.subscription.poll_notice();
         drop(shared);
-        self.log_notice_and_summaries(notice);
+        if let Some(notice) = notice {
+            self.log_notice_and_summaries(notice);
+        }
     }
 }

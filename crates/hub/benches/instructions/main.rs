@@ -1,0 +1,143 @@
+//! How many instructions a hub spends on an event that goes to ten subscribers: a figure that does not depend on what
+//! else the machine does, so that a regression of a few per cent is seen.
+//!
+//! `cargo bench -p floe-hub --bench instructions` runs each case in callgrind (Debian package `valgrind`) and compares
+//! with `counts.txt` beside this file; `UPDATE=1` writes that file instead, as a new compiler asks for. The counted
+//! process is a hub as `floe serve` runs it. It starts the publisher and the subscribers as a child, whose instructions
+//! do not count.
+
+#[path = "../../../wire/benches/instructions/counts.rs"]
+mod counts;
+
+use std::collections::BTreeMap;
+use std::process::{Command, ExitCode};
+use std::sync::Arc;
+use std::time::Duration;
+
+use floe::contracts::ice_storm::TopicManagerProxy;
+use floe::dispatch::dispatch_fn;
+use floe::encoding::Encoder;
+use floe::{Communicator, EncodingVersion, OperationMode, Proxy, Settings, TypedProxy};
+use floe_hub::{Hub, HubSettings};
+use tokio::runtime::Builder;
+use tokio::sync::{Semaphore, oneshot};
+
+use counts::Repetitions;
+
+const CASES: [&str; 3] = ["oneway-1-10", "twoway-1-10", "batched100-1-10"];
+const SUBSCRIBERS: usize = 10;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments[1..] {
+        ["hub", case, rounds] => run(serve(case, rounds)),
+        ["clients", case, manager, rounds] => {
+            let rounds = rounds.parse().expect("a number of rounds");
+            run(play(case, manager, rounds));
+        }
+        _ => {
+            let repetitions = Repetitions {
+                few: 50,
+                many: 350,
+                rounds: 3,
+            };
+            let arguments = |case: &str| vec!["hub".to_owned(), case.to_owned()];
+            let cases = CASES.map(|case| (case.to_owned(), arguments(case)));
+            return repetitions.count(cases.into());
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+/// Runs one side in a single thread, as `floe serve` does.
+fn run(side: impl Future<Output = ()>) {
+    let runtime = Builder::new_current_thread().enable_all().build();
+    runtime.expect("a runtime").block_on(side);
+}
+
+/// Serves a hub until the child has ended, which plays a case this many times.
+async fn serve(case: &str, rounds: &str) {
+    let mut settings = HubSettings::default();
+    settings.listen = "tcp -h 127.0.0.1 -p 0".to_owned();
+    let mut connections = Settings::default();
+    connections.turn_time_max *= CALLGRIND_SLOWNESS;
+    let communicator = Communicator::with_settings(connections);
+    let hub = Hub::start(&communicator, settings).await;
+    let hub = hub.expect("a hub starts");
+    let mut clients = Command::new(std::env::current_exe().expect("a running program has a path"));
+    clients.args(["clients", case, &hub.topic_manager(), rounds]);
+    let (sender, ended) = oneshot::channel();
+    std::thread::spawn(move || sender.send(clients.status()));
+    let status = ended.await.expect("the thread lives");
+    assert!(
+        status.is_ok_and(|status| status.success()),
+        "the clients failed"
+    );
+}
+
+/// Publishes an event, or a batch of them, and waits until all subscribers have it, before it publishes the next. So the
+/// hub does not send a number of events together that depends on its speed.
+async fn play(case: &str, manager: &str, rounds: usize) {
+    let communicator = Communicator::new();
+    let manager: TopicManagerProxy = communicator.proxy(manager).expect("a proxy");
+    let topic = manager.create("tick").await.expect("a topic");
+    let publisher: Proxy = topic.get_publisher().await.expect("a publisher");
+    let (publisher, batch_len) = match case {
+        "oneway-1-10" => (publisher.ice_oneway(), 1),
+        "twoway-1-10" => (publisher, 1),
+        "batched100-1-10" => (publisher.ice_batch_oneway(), 100),
+        other => panic!("expected a case of this benchmark, got {other}"),
+    };
+    let received = Arc::new(Semaphore::new(0));
+    let qos = BTreeMap::new();
+    for subscriber in 0..SUBSCRIBERS {
+        let noted = received.clone();
+        let servant = dispatch_fn(move |request| {
+            noted.add_permits(1);
+            request.returned_nothing()
+        });
+        // Each has a connection of its own.
+        let adapter = communicator.adapter("tcp -h 127.0.0.1 -p 0").await;
+        let adapter = adapter.expect("an adapter");
+        let identity = format!("subscriber{subscriber}");
+        let proxy = adapter.add(&*identity, servant).expect("a proxy");
+        adapter.activate();
+        let proxy = match case {
+            "twoway-1-10" => proxy,
+            _ => proxy.ice_oneway(),
+        };
+        let subscribed = topic.subscribe_and_get_publisher(&qos, Some(&proxy));
+        subscribed.await.expect("a subscription");
+    }
+    let parameters = parameters();
+    for _ in 0..rounds {
+        for _ in 0..batch_len {
+            let published = publisher.invoke("tick", OperationMode::Normal, &parameters);
+            published.await.expect("the hub takes it");
+        }
+        publisher.flush_batch().await.expect("the hub takes it");
+        let count = u32::try_from(SUBSCRIBERS * batch_len).expect("a small number");
+        let all = received.acquire_many(count).await;
+        all.expect("it is never closed").forget();
+        // The hub takes the answers.
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// A program in callgrind takes about this many times as long. Connections have their turns by the clock, so they would
+/// have many more of them for the same work.
+const CALLGRIND_SLOWNESS: u32 = 50;
+
+/// Longer than callgrind takes for an event.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// The parameters of an event: a short text.
+fn parameters() -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let encoding = EncodingVersion::V1_1;
+    let mut encoder = Encoder::new(&mut bytes, encoding);
+    encoder.encapsulation(encoding, |encoder| encoder.string("7654321"));
+    encoder.finish().expect("a short event");
+    bytes
+}
