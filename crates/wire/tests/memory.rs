@@ -68,6 +68,16 @@ fn hostile() -> Vec<(&'static str, EncodingVersion, Vec<u8>)> {
         &b"\x02".repeat(COUNT),
     ]
     .concat();
+    // Each table says that all that follows are its entries.
+    let count = (COUNT as i32).to_le_bytes();
+    let nested = [b"\x01\x3a\x01\x05\x00\x00\x00\x01\xff".as_slice(), &count].concat();
+    let promised = [
+        b"\x01\x39\x03::C\x05\x00\x00\x00\x01\xff".as_slice(),
+        &count,
+        &nested.repeat(98),
+        &[0; COUNT],
+    ]
+    .concat();
     let object = b"\x00\x0d::Ice::Object\x05\x00\x00\x00\x00";
     let mut found = vec![0, 255];
     found.extend((COUNT as i32).to_le_bytes());
@@ -102,6 +112,7 @@ fn hostile() -> Vec<(&'static str, EncodingVersion, Vec<u8>)> {
             [b"\x01\x01".as_slice(), &slices, b"\x33\x01\x04\x00\x00\x00"].concat(),
         ),
         ("table", v1_1, [b"\x01".as_slice(), &table].concat()),
+        ("tables", v1_1, [b"\x01".as_slice(), &promised].concat()),
         ("promise", v1_1, sequence(i32::MAX as usize, b"", b"\x00")),
         ("bodies", v1_0, found),
         ("wanted", v1_0, sequence(COUNT, &wanted, b"")),
