@@ -408,8 +408,11 @@ impl<'a> Decoder<'a> {
     pub(super) fn seek(&mut self, position: usize) {
         debug_assert!(position <= self.bytes.len(), "within what is read");
         self.position = position;
-        // Later elements are at another place then.
-        self.limit = usize::MAX;
+    }
+
+    /// Replaces the limit that later elements set, for values that are stored elsewhere: see [`Decoder::each`].
+    pub(super) fn replace_limit(&mut self, limit: usize) -> usize {
+        std::mem::replace(&mut self.limit, limit)
     }
 
     /// Limits reading to `end`. Returns the limit that [`Decoder::widen`] restores.
