@@ -1,6 +1,5 @@
 //! `#define`: the parameters and the text of a macro.
 
-
 use super::Preprocessor;
 use super::macros::{Macro, Parameters, REST};
 use crate::diagnostic::{Code, Span};
