@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::encoding::{Decode, DecodeError, Decoder, Encode, Encoder};
+use crate::encoding::{Decode, DecodeError, Decoder, Encode, Encoder, Printable};
 use crate::reference::{Identity, decode_facet, encode_facet};
 
 /// The reply of the peer's runtime, if it did not run the operation, or if the operation failed.
@@ -165,13 +165,13 @@ impl fmt::Display for RequestFailed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "identity \"")?;
         if !self.identity.category.is_empty() {
-            write!(f, "{}/", self.identity.category)?;
+            write!(f, "{}/", Printable(&self.identity.category))?;
         }
-        write!(f, "{}\"", self.identity.name)?;
+        write!(f, "{}\"", Printable(&self.identity.name))?;
         if !self.facet.is_empty() {
-            write!(f, ", facet \"{}\"", self.facet)?;
+            write!(f, ", facet \"{}\"", Printable(&self.facet))?;
         }
-        write!(f, ", operation \"{}\"", self.operation)
+        write!(f, ", operation \"{}\"", Printable(&self.operation))
     }
 }
 
@@ -188,5 +188,16 @@ mod tests {
         let mut decoder = Decoder::new(&bytes, EncodingVersion::V1_0);
         let error = decoder.get::<RequestFailed>().expect_err("two facets");
         assert_eq!(error.offset, 3);
+    }
+
+    #[test]
+    fn names_of_a_peer_bring_no_control_characters_into_a_text() {
+        let failed = RequestFailed {
+            identity: Identity::with_category("n\n", "c\u{1b}"),
+            facet: "f\r".to_owned(),
+            operation: "o\u{7}".to_owned(),
+        };
+        let text = SystemException::ObjectNotExist(failed).to_string();
+        assert!(!text.contains(char::is_control), "{text:?}");
     }
 }
