@@ -104,7 +104,7 @@ fn each_bad_message_is_one_line_with_its_reason() {
         ),
         (
             unknown,
-            "expected a compression byte of 0, 1, 2 or 70 to 75, got 3",
+            "expected a compression byte of 0, 1, 2 or 70 to 77, got 3",
         ),
         (
             bad_string,

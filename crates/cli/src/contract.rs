@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use floe_codegen::compile_files;
 use floe_dynamic::Contract;
-use floe_slice::{Compilation, Diagnostic, Language, Options, SourceMap, check_source};
+use floe_slice::{Compilation, Diagnostic, Language, Options, SourceMap, check_source, is_macro};
 
 use crate::context;
 use crate::exit::{Exit, Failure};
@@ -35,7 +35,7 @@ pub(crate) struct PreprocessorArguments {
     include_dirs: Vec<PathBuf>,
 
     /// Defines a macro. Can be repeated
-    #[arg(short = 'D', long = "define", value_name = "NAME[=TEXT]", value_parser = names_macro)]
+    #[arg(short = 'D', long = "define", value_name = "NAME[=TEXT]", value_parser = defines_macro)]
     defines: Vec<String>,
 
     /// Undefines a macro, even if it is predefined or defined with -D. Can be repeated
@@ -156,16 +156,24 @@ impl PreprocessorArguments {
     }
 }
 
-/// A text that begins with the name of a macro, alone or before its parameters or its text.
+/// Checks the name of a macro.
 fn names_macro(text: &str) -> Result<String, String> {
-    let name = text.split(['(', '=']).next().unwrap_or_default();
-    let is_word = name
-        .chars()
-        .all(|it| it.is_ascii_alphanumeric() || it == '_');
-    match is_word && name.starts_with(|first: char| !first.is_ascii_digit()) {
+    match is_macro(text) && !text.contains('(') {
         true => Ok(text.to_owned()),
         false => Err(
             "expected the name of a macro: letters, digits and underscores, no digit first".into(),
+        ),
+    }
+}
+
+/// Checks the name of a macro, and its parameters if it has some. Its text may follow.
+fn defines_macro(define: &str) -> Result<String, String> {
+    match is_macro(&macro_of(define).0) {
+        true => Ok(define.to_owned()),
+        false => Err(
+            "expected the name of a macro, such as DEBUG: letters, digits and underscores, no digit first; or the \
+             name and its parameters, such as `LAST(a, b)`"
+                .into(),
         ),
     }
 }

@@ -63,4 +63,5 @@ pub use compile::{Compilation, Language, Options, check_source, compile};
 pub use diagnostic::{Code, Diagnostic, Label, Severity, Span};
 pub use format::{FormatError, format};
 pub use model::Model;
+pub use preprocess::is_macro;
 pub use source::{ChainLoader, Loader, MemoryLoader, SourceMap};

@@ -4,8 +4,10 @@
 
 use std::alloc::System;
 
-use floe_wire::encoding::{AnyClass, CLASS_MEMORY_PER_BYTE, Link};
-use floe_wire::{DecodeError, Decoder, EncodingVersion};
+use floe_wire::encoding::{
+    AnyClass, CLASS_MEMORY_PER_BYTE, Class, ClassInfo, ClassReader, ClassTable, Classes, Link,
+};
+use floe_wire::{DecodeError, Decoder, Encoder, EncodingVersion};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 #[global_allocator]
@@ -35,11 +37,42 @@ fn memory_for_hostile_instances_is_bounded_by_their_bytes() {
 }
 
 fn decode(bytes: &[u8], encoding: EncodingVersion) -> Result<Vec<Link<dyn AnyClass>>, DecodeError> {
-    let mut decoder = Decoder::new(bytes, encoding);
+    let mut decoder = Decoder::new(bytes, encoding).with_classes(&CLASSES);
     let links = decoder.get()?;
     decoder.finish_classes()?;
     decoder.finish()?;
     Ok(links)
+}
+
+static CLASSES: ClassTable = ClassTable::new(&[ClassInfo::of::<Named>()], &[]);
+
+/// `class Names { sequence<Named> others; }`, and `class Named extends Names { optional(1) string name; }`.
+#[derive(Debug, PartialEq, Default)]
+struct Named {
+    base: Names,
+    name: Option<String>,
+}
+
+#[derive(Debug, PartialEq, Default)]
+struct Names {
+    others: Vec<Link<Named>>,
+}
+
+impl Class for Named {
+    const TYPE_ID: &'static str = "::N::Named";
+
+    fn classes() -> &'static dyn Classes {
+        &CLASSES
+    }
+
+    fn encode_members(&self, _: &mut Encoder<'_>) {}
+
+    fn decode_slices(reader: &mut ClassReader<'_, '_>) -> Result<Self, DecodeError> {
+        let name = reader.slice(Self::TYPE_ID, |decoder| decoder.tagged(1))?;
+        let others = reader.slice("::N::Names", |decoder| decoder.get())?;
+        let base = Names { others };
+        Ok(Self { base, name })
+    }
 }
 
 /// Inputs of which few bytes become a lot: many references, many small instances, many small slices,
@@ -66,6 +99,25 @@ fn hostile() -> Vec<(&'static str, EncodingVersion, Vec<u8>)> {
         b"\x01\x39\x03::C\x05\x00\x00\x00\x01\xff".as_slice(),
         &(COUNT as i32).to_le_bytes(),
         &b"\x02".repeat(COUNT),
+    ]
+    .concat();
+    // Each table says that all that follows are its entries.
+    let count = (COUNT as i32).to_le_bytes();
+    let nested = [b"\x01\x3a\x01\x05\x00\x00\x00\x01\xff".as_slice(), &count].concat();
+    let promised = [
+        b"\x01\x39\x03::C\x05\x00\x00\x00\x01\xff".as_slice(),
+        &count,
+        &nested.repeat(98),
+        &[0; COUNT],
+    ]
+    .concat();
+    // Each sequence says so, after the reader has looked in vain for the tagged name.
+    let others = [b"\xff\x20\xff".as_slice(), &count].concat();
+    let named = [
+        b"\x01\x01\x05\x0a::N::Named".as_slice(),
+        &others,
+        &[b"\x01\x06\x01".as_slice(), &others].concat().repeat(98),
+        &[0; COUNT],
     ]
     .concat();
     let object = b"\x00\x0d::Ice::Object\x05\x00\x00\x00\x00";
@@ -102,6 +154,8 @@ fn hostile() -> Vec<(&'static str, EncodingVersion, Vec<u8>)> {
             [b"\x01\x01".as_slice(), &slices, b"\x33\x01\x04\x00\x00\x00"].concat(),
         ),
         ("table", v1_1, [b"\x01".as_slice(), &table].concat()),
+        ("named", v1_1, named),
+        ("tables", v1_1, [b"\x01".as_slice(), &promised].concat()),
         ("promise", v1_1, sequence(i32::MAX as usize, b"", b"\x00")),
         ("bodies", v1_0, found),
         ("wanted", v1_0, sequence(COUNT, &wanted, b"")),

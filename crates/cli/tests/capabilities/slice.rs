@@ -129,6 +129,28 @@ fn a_macro_can_be_removed_again() {
 }
 
 #[test]
+fn a_macro_may_have_parameters() {
+    let file = slice_file("parameters.ice", "#if LAST(1, 2) != 2\n#error no\n#endif\n");
+    run(&["slice", "check", &file, "-D", "LAST(a, b)=b"]).ended(0);
+    run(&["slice", "check", &file, "-D", "LAST(a, b)=a"]).ended(100);
+    for wrong in [
+        "F(1)=2",
+        "F(a",
+        "F(a)b=2",
+        "F(a, a)=a",
+        "F (a)=a",
+        "F(a=b)=a",
+    ] {
+        run(&["slice", "check", &file, "-D", wrong])
+            .ended(2)
+            .said("expected the name of a macro");
+    }
+    run(&["slice", "check", &file, "-U", "F(a)"])
+        .ended(2)
+        .said("expected the name of a macro");
+}
+
+#[test]
 fn the_findings_of_several_files_are_told_together() {
     let wrong = slice_file("several-wrong.ice", WRONG);
     let warned = slice_file(

@@ -1,11 +1,14 @@
 //! Classes.
 
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+
 use super::container::Names;
 use super::interface::Inherited;
 use super::member::values_of;
 use super::{Checker, Context};
-use crate::diagnostic::{Code, Diagnostic};
-use crate::model::{Class, DefinitionId, DefinitionKind, Operation};
+use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::model::{Class, DefinitionId, DefinitionKind, FileId, Operation};
 use crate::parse::ast::{self, Name, ScopedName, TypeKind, Value, ValueKind};
 
 impl Checker {
@@ -70,12 +73,23 @@ impl Checker {
         context: Context,
     ) -> Vec<Operation> {
         let mut found = Vec::new();
+        // By file, the last member first. What is noted stays noted, so each member is looked at once.
+        let mut left: HashMap<FileId, Vec<&ast::Member>> = HashMap::new();
+        for member in &class.members {
+            left.entry(member.name.span.file).or_default().push(member);
+        }
+        for members in left.values_mut() {
+            members.reverse();
+            members.sort_by_key(|member| Reverse(member.name.span.start));
+        }
         for operation in &class.operations {
-            let is_before = |member: &&ast::Member| {
-                let (member, operation) = (member.name.span, operation.name.span);
-                member.file == operation.file && member.start < operation.start
+            let Span { file, start, .. } = operation.name.span;
+            let mut left = left.get_mut(&file);
+            let mut next = || {
+                left.as_mut()?
+                    .pop_if(|member| member.name.span.start < start)
             };
-            for member in class.members.iter().filter(is_before) {
+            while let Some(member) = next() {
                 if let TypeKind::Named(used) | TypeKind::Proxy(used) = &member.r#type.kind {
                     names.note_use(used);
                 }
@@ -105,13 +119,15 @@ impl Checker {
             return found;
         };
         let of_interfaces = self.operations_of(&self.ancestors(&found));
-        let of_base = self.operations_of(&self.class_ancestors(base));
+        let mut of_base: HashMap<String, Vec<Inherited>> = HashMap::new();
+        for operation in self.operations_of(&self.class_ancestors(base)) {
+            let name = operation.name.to_ascii_lowercase();
+            of_base.entry(name).or_default().push(operation);
+        }
         for operation in &of_interfaces {
-            let same = |other: &&Inherited| {
-                other.declares != operation.declares
-                    && other.name.eq_ignore_ascii_case(&operation.name)
-            };
-            if let Some(other) = of_base.iter().find(same) {
+            let same = of_base.get(&operation.name.to_ascii_lowercase());
+            let mut same = same.into_iter().flatten();
+            if let Some(other) = same.find(|other| other.declares != operation.declares) {
                 self.report_ambiguous(first.span, operation, other);
             }
         }
@@ -121,15 +137,14 @@ impl Checker {
     /// The class and all that it extends and implements, each once.
     fn class_ancestors(&self, class: DefinitionId) -> Vec<DefinitionId> {
         let mut found = Vec::new();
+        let mut seen = HashSet::new();
         let mut next = Some(class);
         while let Some(id) = next {
             let DefinitionKind::Class(class) = &self.definition(id).kind else {
                 break;
             };
             let interfaces = self.ancestors(&class.implements).into_iter();
-            let new = interfaces.filter(|id| !found.contains(id));
-            let new: Vec<DefinitionId> = new.collect();
-            found.extend(new);
+            found.extend(interfaces.filter(|id| seen.insert(*id)));
             found.push(id);
             next = class.base;
         }

@@ -54,12 +54,13 @@ impl Checker {
         context: Context,
     ) -> Vec<DefinitionId> {
         let mut found: Vec<DefinitionId> = Vec::new();
+        let mut seen = HashSet::new();
         let mut inherited = HashMap::new();
         for base in bases {
             let Some(id) = self.base_interface(base, help, context) else {
                 continue;
             };
-            if found.contains(&id) {
+            if !seen.insert(id) {
                 continue;
             }
             if bases.len() > 1 {

@@ -1,16 +1,14 @@
 //! `#define`: the parameters and the text of a macro.
 
-use std::rc::Rc;
-
 use super::Preprocessor;
-use super::macros::{Macro, Parameters};
+use super::macros::{Macro, Parameters, REST};
 use crate::diagnostic::{Code, Span};
 use crate::lexer::{Lexer, Token, TokenKind};
 
 /// Macros whose text is the place where they stand: the text can neither define nor remove them.
 const PLACES: &[&str] = &["__LINE__", "__FILE__"];
 /// Names that are no macros. Observed: to slice2cpp of Ice 3.7.8, removing them is no error.
-const NO_MACROS: &[&str] = &["defined", "__VA_ARGS__"];
+pub(super) const NO_MACROS: &[&str] = &["defined", REST];
 
 impl Preprocessor<'_, '_> {
     pub(super) fn define(&mut self, lexer: &mut Lexer, span: Span) {
@@ -107,26 +105,22 @@ fn begins_with_paste(tokens: &[Token]) -> bool {
 /// The parameters of a macro behind the opening parenthesis, up to the closing one; `None` if they
 /// are not a list of names that all differ.
 pub(super) fn parameters_of(mut next: impl FnMut() -> Option<Token>) -> Option<Parameters> {
-    let mut names: Vec<Rc<str>> = Vec::new();
+    let mut parameters = Parameters::default();
     loop {
         let token = next()?;
         match token.kind {
-            TokenKind::Punct(')') if names.is_empty() => {
-                return Some(Parameters::new(names, false));
-            }
-            TokenKind::Word(word) if !names.contains(&word) && &*word != "__VA_ARGS__" => {
-                names.push(word);
-            }
+            TokenKind::Punct(')') if parameters.len() == 0 => return Some(parameters),
+            TokenKind::Word(word) if *word != *REST && parameters.add(word.clone()) => {}
             TokenKind::Punct('.') | TokenKind::Unknown('.') => {
                 let rest = [next()?.source(), next()?.source(), next()?.source()];
                 let is_rest = rest[0] == "." && rest[1] == "." && rest[2] == ")";
-                names.push("__VA_ARGS__".into());
-                return is_rest.then(|| Parameters::new(names, true));
+                parameters.add_rest();
+                return is_rest.then_some(parameters);
             }
             _ => return None,
         }
         match next()? {
-            token if token.is(')') => return Some(Parameters::new(names, false)),
+            token if token.is(')') => return Some(parameters),
             token if token.is(',') => {}
             _ => return None,
         }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::define::parameters_of;
+use super::define::{NO_MACROS, parameters_of};
 use crate::compile::Options;
 use crate::diagnostic::Span;
 use crate::lexer::{Lexer, Token, TokenKind};
@@ -20,24 +20,32 @@ pub(super) struct Macro {
 }
 
 /// The parameters of a macro.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Parameters {
-    names: Vec<Rc<str>>,
+    indexes: HashMap<Rc<str>, usize>,
     /// True if the last one, `__VA_ARGS__`, takes all arguments that are left, with their commas.
     has_rest: bool,
 }
 
 impl Parameters {
-    pub(super) fn new(names: Vec<Rc<str>>, has_rest: bool) -> Self {
-        Self { names, has_rest }
+    /// Adds a parameter. Returns false if there is one with that name.
+    pub(super) fn add(&mut self, name: Rc<str>) -> bool {
+        let index = self.len();
+        self.indexes.insert(name, index).is_none()
+    }
+
+    /// Adds a parameter for all arguments that are left.
+    pub(super) fn add_rest(&mut self) {
+        self.has_rest = true;
+        self.add(REST.into());
     }
 
     pub(super) fn len(&self) -> usize {
-        self.names.len()
+        self.indexes.len()
     }
 
     pub(super) fn index(&self, name: &str) -> Option<usize> {
-        self.names.iter().position(|known| **known == *name)
+        self.indexes.get(name).copied()
     }
 
     /// Returns true if `given` arguments are too few or too many.
@@ -73,6 +81,26 @@ impl Macro {
         let kinds = |of: &Self| of.body.iter().map(|t| t.kind.clone()).collect::<Vec<_>>();
         self.parameters == other.parameters && kinds(self) == kinds(other)
     }
+}
+
+/// The name of the parameter that takes all arguments that are left.
+pub(super) const REST: &str = "__VA_ARGS__";
+
+/// Returns true if a text is the name of a macro, perhaps with parameters: `NAME(a, b)`. [`Options::defines`] has such names.
+pub fn is_macro(text: &str) -> bool {
+    let (name, parameters) = match text.split_once('(') {
+        None => (text, None),
+        Some((name, parameters)) => (name, Some(parameters)),
+    };
+    let of_word = |it: char| it.is_ascii_alphanumeric() || it == '_';
+    let is_word = name.starts_with(|first: char| of_word(first) && !first.is_ascii_digit())
+        && name.chars().all(of_word);
+    is_word
+        && !NO_MACROS.contains(&name)
+        && parameters.is_none_or(|parameters| {
+            let mut tokens = tokens_of(parameters).into_iter();
+            parameters_of(|| tokens.next()).is_some() && tokens.next().is_none()
+        })
 }
 
 /// All macros, by name.

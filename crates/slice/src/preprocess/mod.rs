@@ -22,6 +22,7 @@ use crate::model::FileId;
 use condition::Conditions;
 pub(crate) use files::Files;
 use macros::Macros;
+pub use macros::is_macro;
 
 /// How deep includes may nest: a file that includes itself without a guard is found by this.
 const MAX_INCLUDE_DEPTH: usize = 100;

@@ -170,6 +170,43 @@ fn many_directives_of_a_file_are_looked_up_in_time() {
 }
 
 #[test]
+fn classes_with_many_members_and_operations_are_checked_in_time() {
+    const COUNT: usize = 30_000;
+    let each = |text: &str| -> String {
+        let numbers = 0..COUNT;
+        numbers.map(|n| text.replace('#', &n.to_string())).collect()
+    };
+    let mixed = format!(
+        "module A {{ sequence<int> Is; class C {{ {}{} }} }}",
+        each("Is m#;"),
+        each("void o#();")
+    );
+    let implemented = format!(
+        "module A {{ interface I {{ {} }} class B {{ {} }} class C extends B implements I {{ }} }}",
+        each("void i#();"),
+        each("void o#();")
+    );
+    let (interfaces, all) = (each("interface I# {} "), each("I#, "));
+    let wide = format!(
+        "module A {{ {interfaces} interface J {{ }} class B implements {all} J {{ }} \
+         class C extends B implements {all} J {{ }} class D extends C {{ }} }}"
+    );
+    for text in [mixed, implemented, wide] {
+        let compilation = check_source(text.as_bytes());
+        assert!(!compilation.has_errors());
+    }
+}
+
+#[test]
+fn macros_with_many_parameters_are_read_in_time() {
+    let names: Vec<String> = (0..DEPTH).map(|n| format!("p{n}")).collect();
+    let (parameters, body) = (names.join(", "), names.join(" + "));
+    let input = format!("#define F({parameters}) {body}\nmodule A {{ }}");
+    let compilation = check_source(input.as_bytes());
+    assert!(compilation.diagnostics.is_empty());
+}
+
+#[test]
 fn any_text_is_laid_out_in_time() {
     let inputs = [
         "/**/".repeat(DEPTH),

@@ -310,7 +310,11 @@ impl<'a> Decoder<'a> {
         let (context, owner) = (self.context, self.owner);
         let start = self.origin + self.position;
         let encapsulation = self.encapsulation()?;
-        let mut inner = encapsulation.decoder()?;
+        let opened = encapsulation.decoder();
+        let mut inner = opened.map_err(|error| DecodeError {
+            offset: start + ENCODING_POSITION,
+            ..error
+        })?;
         inner.origin = start + super::ENCAPSULATION_HEADER_LEN;
         inner.context = context;
         inner.owner = owner;
@@ -391,7 +395,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// An error at an earlier position.
-    pub(super) fn error_at(
+    pub(crate) fn error_at(
         &self,
         position: usize,
         what: &'static str,
@@ -408,8 +412,11 @@ impl<'a> Decoder<'a> {
     pub(super) fn seek(&mut self, position: usize) {
         debug_assert!(position <= self.bytes.len(), "within what is read");
         self.position = position;
-        // Later elements are at another place then.
-        self.limit = usize::MAX;
+    }
+
+    /// Replaces the limit that later elements set, for values that are stored elsewhere: see [`Decoder::each`].
+    pub(super) fn replace_limit(&mut self, limit: usize) -> usize {
+        std::mem::replace(&mut self.limit, limit)
     }
 
     /// Limits reading to `end`. Returns the limit that [`Decoder::widen`] restores.
@@ -440,6 +447,9 @@ impl<'a> Decoder<'a> {
         self.graph.is_some()
     }
 }
+
+/// The position of the encoding version in an encapsulation.
+const ENCODING_POSITION: usize = 4;
 
 impl Clone for Decoder<'_> {
     fn clone(&self) -> Self {

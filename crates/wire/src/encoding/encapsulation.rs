@@ -75,3 +75,18 @@ impl<'a> Encapsulation<'a> {
         Ok(Self { encoding, payload })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unsupported_encoding_is_reported_where_it_stands() {
+        let bytes = [7, 7, 6, 0, 0, 0, 2, 0];
+        let mut decoder = Decoder::new(&bytes, EncodingVersion::V1_1);
+        decoder.bytes(2, "before").expect("two bytes");
+        let error = decoder.open_encapsulation().expect_err("encoding 2.0");
+        let kind = DecodeErrorKind::UnsupportedEncoding(EncodingVersion::new(2, 0));
+        assert_eq!((error.kind, error.offset), (kind, 6));
+    }
+}

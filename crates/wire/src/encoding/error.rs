@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{EncodingVersion, GRAPH_STACK_MAX, TYPE_ID_LEN_MAX, TagFormat};
+use super::{EncodingVersion, GRAPH_STACK_MAX, Printable, TYPE_ID_LEN_MAX, TagFormat};
 
 /// Bytes that are not the encoding of what was expected.
 ///
@@ -109,16 +109,19 @@ impl fmt::Display for DecodeErrorKind {
             }
             Self::UnknownInstance(id) => write!(f, "no instance has the id {id}"),
             Self::UnexpectedClass(type_id) => {
+                let type_id = Printable(type_id);
                 write!(f, "got an instance of {type_id}, which is no such class")
             }
             Self::UnknownClass(type_id) => write!(
                 f,
-                "class {type_id} is not known here, and the sender's format gives no base to fall \
-                 back on; let it send in the sliced format, or add its Slice definition"
+                "class {} is not known here, and the sender's format gives no base to fall \
+                 back on; let it send in the sliced format, or add its Slice definition",
+                Printable(type_id)
             ),
             Self::OtherBases(type_id) => write!(
                 f,
-                "class {type_id} has other bases than in the Slice definition known here"
+                "class {} has other bases than in the Slice definition known here",
+                Printable(type_id)
             ),
             Self::GraphTooDeep(max) => write!(
                 f,
@@ -203,8 +206,9 @@ impl fmt::Display for EncodeError {
             ),
             Self::UnknownClass(type_id) => write!(
                 f,
-                "cannot encode an instance of {type_id}: the class is not known here, and only the \
-                 sliced format of encoding 1.1 carries such"
+                "cannot encode an instance of {}: the class is not known here, and only the \
+                 sliced format of encoding 1.1 carries such",
+                Printable(type_id)
             ),
             Self::GraphTooDeep(max) => write!(
                 f,
@@ -216,3 +220,23 @@ impl fmt::Display for EncodeError {
 }
 
 impl std::error::Error for EncodeError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn type_ids_of_a_peer_bring_no_control_characters_into_a_text() {
+        let hostile = || "::A\u{1b}[2J\n::B".to_owned();
+        let decoding = [
+            DecodeErrorKind::UnexpectedClass(hostile()),
+            DecodeErrorKind::UnknownClass(hostile()),
+            DecodeErrorKind::OtherBases(hostile()),
+        ];
+        let encoding = EncodeError::UnknownClass(hostile());
+        let texts = decoding.iter().map(ToString::to_string);
+        for text in texts.chain([encoding.to_string()]) {
+            assert!(text.contains("::A\\u{1b}[2J\\n::B"), "{text:?}");
+        }
+    }
+}

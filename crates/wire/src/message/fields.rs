@@ -1,8 +1,8 @@
 //! The positions of the fields of a request.
 
-use super::system_exception::decode_facet;
 use super::{OperationMode, RequestId};
 use crate::encoding::{DecodeError, Decoder, ENCAPSULATION_HEADER_LEN, EncodingVersion};
+use crate::reference::decode_facet;
 
 /// The fields of a request. Positions are relative to the start of the body, so that they are valid for all requests
 /// that begin with the same bytes.

@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::header::{begin_message, end_encapsulated, end_encapsulation, end_message, take_off};
-use super::system_exception::encode_facet;
 use super::{HEADER_LEN, MessageType, OperationMode, RequestId};
 use crate::encoding::{
     ENCAPSULATION_HEADER_LEN, Encapsulation, Encode, EncodeError, Encoder, EncodingVersion, Sink,
 };
-use crate::reference::Identity;
+use crate::reference::{Identity, encode_facet};
 
 /// Identity and facet of an object, as each request to it contains them.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -45,14 +45,29 @@ impl Decode for OperationMode {
     const MIN_WIRE_LEN: usize = 1;
 
     fn decode(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError> {
-        match decoder.byte("operation mode")? {
+        const WHAT: &str = "operation mode";
+        let start = decoder.position();
+        match decoder.byte(WHAT)? {
             0 => Ok(Self::Normal),
             1 => Ok(Self::Nonmutating),
             2 => Ok(Self::Idempotent),
-            other => Err(decoder.error(
-                "operation mode",
-                DecodeErrorKind::InvalidValue(i64::from(other)),
-            )),
+            other => {
+                let kind = DecodeErrorKind::InvalidValue(i64::from(other));
+                Err(decoder.error_at(start, WHAT, kind))
+            }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encoding::EncodingVersion;
+
+    #[test]
+    fn an_unknown_mode_is_reported_where_it_stands() {
+        let mut decoder = Decoder::new(&[3], EncodingVersion::V1_0);
+        let error = decoder.get::<OperationMode>().expect_err("no such mode");
+        assert_eq!(error.offset, 0);
     }
 }

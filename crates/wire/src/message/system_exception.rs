@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::encoding::{Decode, DecodeError, DecodeErrorKind, Decoder, Encode, Encoder};
-use crate::reference::Identity;
+use crate::encoding::{Decode, DecodeError, Decoder, Encode, Encoder, Printable};
+use crate::reference::{Identity, decode_facet, encode_facet};
 
 /// The reply of the peer's runtime, if it did not run the operation, or if the operation failed.
 ///
@@ -140,25 +140,6 @@ impl Decode for RequestFailed {
     }
 }
 
-/// Appends a facet as the protocol encodes it: a sequence of at most one string.
-pub(super) fn encode_facet(facet: &str, encoder: &mut Encoder<'_>) {
-    if facet.is_empty() {
-        encoder.size(0);
-    } else {
-        encoder.size(1);
-        encoder.string(facet);
-    }
-}
-
-/// Reads a facet without copying it.
-pub(super) fn decode_facet<'a>(decoder: &mut Decoder<'a>) -> Result<&'a str, DecodeError> {
-    match decoder.count(1, "facet")? {
-        0 => Ok(""),
-        1 => decoder.str("facet"),
-        more => Err(decoder.error("facet", DecodeErrorKind::InvalidValue(more as i64))),
-    }
-}
-
 impl fmt::Display for SystemException {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -184,14 +165,39 @@ impl fmt::Display for RequestFailed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "identity \"")?;
         if !self.identity.category.is_empty() {
-            write!(f, "{}/", self.identity.category)?;
+            write!(f, "{}/", Printable(&self.identity.category))?;
         }
-        write!(f, "{}\"", self.identity.name)?;
+        write!(f, "{}\"", Printable(&self.identity.name))?;
         if !self.facet.is_empty() {
-            write!(f, ", facet \"{}\"", self.facet)?;
+            write!(f, ", facet \"{}\"", Printable(&self.facet))?;
         }
-        write!(f, ", operation \"{}\"", self.operation)
+        write!(f, ", operation \"{}\"", Printable(&self.operation))
     }
 }
 
 impl std::error::Error for SystemException {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encoding::EncodingVersion;
+
+    #[test]
+    fn too_many_facets_are_reported_where_their_number_stands() {
+        let bytes = [1, b'n', 0, 2, 1, b'a', 1, b'b', 0];
+        let mut decoder = Decoder::new(&bytes, EncodingVersion::V1_0);
+        let error = decoder.get::<RequestFailed>().expect_err("two facets");
+        assert_eq!(error.offset, 3);
+    }
+
+    #[test]
+    fn names_of_a_peer_bring_no_control_characters_into_a_text() {
+        let failed = RequestFailed {
+            identity: Identity::with_category("n\n", "c\u{1b}"),
+            facet: "f\r".to_owned(),
+            operation: "o\u{7}".to_owned(),
+        };
+        let text = SystemException::ObjectNotExist(failed).to_string();
+        assert!(!text.contains(char::is_control), "{text:?}");
+    }
+}

@@ -60,7 +60,7 @@ impl Reference {
 }
 
 fn decode_rest(identity: Identity, decoder: &mut Decoder<'_>) -> Result<Reference, DecodeError> {
-    let facet = decode_facet(decoder)?;
+    let facet = decode_facet(decoder)?.to_owned();
     let mode = decode_mode(decoder)?;
     let secure = decoder.get()?;
     let (protocol, encoding) = match decoder.encoding() {
@@ -78,7 +78,8 @@ fn decode_rest(identity: Identity, decoder: &mut Decoder<'_>) -> Result<Referenc
     })
 }
 
-fn encode_facet(facet: &str, encoder: &mut Encoder<'_>) {
+/// Appends a facet: a sequence of at most one string.
+pub(crate) fn encode_facet(facet: &str, encoder: &mut Encoder<'_>) {
     if facet.is_empty() {
         encoder.size(0);
     } else {
@@ -87,15 +88,15 @@ fn encode_facet(facet: &str, encoder: &mut Encoder<'_>) {
     }
 }
 
-/// Reads a facet: a sequence of at most one string.
-fn decode_facet(decoder: &mut Decoder<'_>) -> Result<String, DecodeError> {
-    let start = decoder.clone();
+/// Reads a facet without copying it.
+pub(crate) fn decode_facet<'a>(decoder: &mut Decoder<'a>) -> Result<&'a str, DecodeError> {
+    let start = decoder.position();
     match decoder.count(1, "facet")? {
-        0 => Ok(String::new()),
-        1 => decoder.get(),
+        0 => Ok(""),
+        1 => decoder.str("facet"),
         count => {
             let kind = DecodeErrorKind::InvalidValue(i64::try_from(count).unwrap_or(i64::MAX));
-            Err(start.error("number of facets", kind))
+            Err(decoder.error_at(start, "number of facets", kind))
         }
     }
 }

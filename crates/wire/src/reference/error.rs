@@ -1,7 +1,9 @@
 //! Errors in the text of a proxy, an endpoint or an identity.
 
 use std::borrow::Cow;
-use std::fmt::{self, Write};
+use std::fmt;
+
+use crate::encoding::Printable;
 
 /// Text that is not a valid proxy, endpoint list or identity.
 #[derive(Clone, PartialEq, Eq)]
@@ -41,7 +43,7 @@ impl fmt::Display for ParseReferenceError {
         )?;
         match self.found.as_str() {
             "" => f.write_str("nothing")?,
-            found => write_quoted(found, f)?,
+            found => write!(f, "`{}`", Printable(found))?,
         }
         match self.help {
             "" => Ok(()),
@@ -58,18 +60,6 @@ impl fmt::Debug for ParseReferenceError {
 }
 
 impl std::error::Error for ParseReferenceError {}
-
-/// Writes the faulty text without control characters, which must not reach a terminal.
-fn write_quoted(found: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    f.write_char('`')?;
-    for c in found.chars() {
-        match c.is_control() {
-            true => write!(f, "{}", c.escape_debug())?,
-            false => f.write_char(c)?,
-        }
-    }
-    f.write_char('`')
-}
 
 /// The maximum number of characters of the faulty text in an error.
 const MAX_FOUND_CHARS: usize = 60;

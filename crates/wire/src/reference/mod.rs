@@ -31,6 +31,8 @@ pub use print::Style;
 pub use readable::Readable;
 pub use text::{ParseDefaults, ParsedReference, parse_endpoints, parse_published_endpoints};
 
+pub(crate) use codec::{decode_facet, encode_facet};
+
 use crate::encoding::{EncodingVersion, ProtocolVersion};
 
 /// The object of a proxy, and how requests to it are sent.

@@ -150,6 +150,42 @@ fn a_graph_that_is_deep_by_reference_is_refused() {
     }
 }
 
+/// A sequence of rings of two trees each. The outer tree of each ring leads to the inner one of the ring before it, which leads only back
+/// into its ring: so no path from an element is long, but each ring keeps all rings before it alive.
+fn rings_by_reference(count: i32) -> Vec<u8> {
+    let reference = |id: i32| match u8::try_from(id) {
+        Ok(id) if id < 255 => vec![id],
+        _ => [&[255][..], &id.to_le_bytes()].concat(),
+    };
+    let mut bytes = reference(count);
+    for ring in 0..count {
+        let (outer, inner_before) = (2 + 2 * ring, 1 + 2 * ring);
+        bytes.extend(match ring {
+            0 => &b"\x01\x21\x09::V::Tree\x00\x00\x00\x00"[..],
+            _ => b"\x01\x22\x01\x00\x00\x00\x00",
+        });
+        bytes.extend(b"\x01\x22\x01\x00\x00\x00\x00");
+        bytes.extend(reference(outer));
+        bytes.push(0);
+        bytes.extend(reference(if ring == 0 { 0 } else { inner_before }));
+    }
+    bytes
+}
+
+/// Once they were read, and dropping them exhausted the stack.
+#[test]
+fn rings_that_keep_one_another_alive_count_for_the_depth() {
+    let deepest = rings_by_reference(GRAPH_DEPTH_MAX as i32 - 1);
+    let rings: Vec<Link<Tree>> = decode(&deepest, V1_1).expect("not too deep");
+    let last = rings.last().and_then(Link::get).expect("a ring");
+    assert!(last.right.id() == rings[rings.len() - 2].get().expect("a ring").left.id());
+    for count in [100_000, GRAPH_DEPTH_MAX as i32] {
+        let refused = decode::<Vec<Link<Tree>>>(&rings_by_reference(count), V1_1).err();
+        let too_deep = DecodeErrorKind::GraphTooDeep(GRAPH_DEPTH_MAX);
+        assert_eq!(refused.map(|error| error.kind), Some(too_deep));
+    }
+}
+
 /// A class whose reading takes much of the stack, as that of many members does without optimization.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Heavy {

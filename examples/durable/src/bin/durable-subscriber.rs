@@ -19,9 +19,13 @@ async fn take(hub: &HubClient, count: usize) -> Result<(), Box<dyn std::error::E
     let qos = Qos::new().durable("billing").begin_at("beginning");
     let orders = hub.topic("orders").await?.subscribe();
     let mut orders = orders.qos(qos.delivery(Delivery::Ordered)).await?;
-    for _ in 0..count {
+    let mut taken = 0;
+    while taken < count {
         match orders.next().await.ok_or("no more orders")? {
-            Ok(OrdersEvent::Placed { number, item }) => println!("order {number}: {item}"),
+            Ok(OrdersEvent::Placed { number, item }) => {
+                println!("order {number}: {item}");
+                taken += 1;
+            }
             Err(interruption) => eprintln!("{interruption}"),
         }
     }

@@ -160,7 +160,10 @@ impl Decoder<'_> {
         self.open_instance(own)?;
         let whole = self.graph().whole;
         let outer = (self.widen(whole), self.position());
+        // A body may be anywhere, and no other value claims its bytes.
+        let outer_limit = self.replace_limit(usize::MAX);
         let value = ClassReader::stored(self, slices).read(factory)?;
+        self.replace_limit(outer_limit);
         self.widen(outer.0);
         self.seek(outer.1);
         self.close_instance(own, value, Vec::new())?;

@@ -320,15 +320,16 @@ impl<'a> Decoder<'a> {
         }
         let outer_table = self.replace_table(None);
         let mut entries = Vec::with_capacity(count);
-        for _ in 0..count {
-            let start = self.position();
-            let reference = self.size(WHAT)?;
+        self.each(count, 1, |decoder| {
+            let start = decoder.position();
+            let reference = decoder.size(WHAT)?;
             if reference == 0 {
-                return Err(self.error_at(start, WHAT, DecodeErrorKind::InvalidValue(0)));
+                return Err(decoder.error_at(start, WHAT, DecodeErrorKind::InvalidValue(0)));
             }
-            let id = self.direct_id(reference, start)?;
+            let id = decoder.direct_id(reference, start)?;
             entries.push(TableEntry { id });
-        }
+            Ok(())
+        })?;
         self.restore_table(outer_table);
         Ok(entries)
     }

@@ -44,10 +44,10 @@ pub use unknown::{SliceId, UnknownClass, UnknownSlice};
 use super::{DecodeError, Encoder};
 
 /// The greatest depth of a decoded graph, in the order in which the decoder meets its instances, and the greatest
-/// number of instances that are encoded inside one another.
+/// number of instances that are encoded inside one another. All instances of a cycle have the same depth.
 ///
 /// It bounds the stack for reading, comparing, printing and dropping a graph. Ice 3.8 stops at 10 unless it is
-/// configured; Ice 3.7 never stops.
+/// configured; Ice 3.7.8 stops at 100, too (observed).
 pub const GRAPH_DEPTH_MAX: usize = 100;
 
 /// The most bytes of stack that nested instances take while they are read.

@@ -254,13 +254,19 @@ impl Received {
     }
 
     /// Completes the instances of a cycle: those from this position of the waiting list on.
+    ///
+    /// A link to any of them holds all of them, with everything that they lead to. So each has the depth of the deepest.
     fn group(&mut self, from: usize) {
         let waiting = self.waiting.drain(from..);
-        let (known, members): (Vec<_>, Vec<_>) = waiting
-            .map(|waiting| ((waiting.id, waiting.height), waiting.member))
+        let mut height = 0;
+        let (ids, members): (Vec<_>, Vec<_>) = waiting
+            .map(|waiting| {
+                height = height.max(waiting.height);
+                (waiting.id, waiting.member)
+            })
             .unzip();
         let group = Group::of(members);
-        for (index, (id, height)) in known.into_iter().enumerate() {
+        for (index, id) in ids.into_iter().enumerate() {
             let held = Held::member(&group, index);
             let entry = self.entry_mut(id).expect("it was opened");
             entry.progress = Progress::Complete { held, height };
