@@ -70,12 +70,40 @@ pub(super) fn flush_on_thread(connection: Arc<ConnectionCore>) -> bool {
 
 fn flush_all(flushes: &Receiver<Arc<ConnectionCore>>) {
     while let Ok(first) = flushes.recv() {
-        let mut connections = vec![first];
-        while !connections.is_empty() {
+        let mut all = vec![Delayed::new(first)];
+        while !all.is_empty() {
             thread::sleep(FLUSH_DELAY);
-            connections.extend(flushes.try_iter());
-            connections.retain(|connection| connection.output.flush_scheduled(connection));
+            all.extend(flushes.try_iter().map(Delayed::new));
+            all.retain_mut(Delayed::flush);
         }
+    }
+}
+
+/// A connection whose messages wait for later ones.
+struct Delayed {
+    connection: Arc<ConnectionCore>,
+    /// The end of its send queue when the thread last looked.
+    end: u64,
+}
+
+impl Delayed {
+    fn new(connection: Arc<ConnectionCore>) -> Self {
+        let end = connection.lock().queue.end();
+        Self { connection, end }
+    }
+
+    /// Writes the messages of a sender that has sent nothing since the thread last looked. A sender that goes on sending
+    /// is told to write them itself: a write of this thread would only make it wait for the lock. Returns false if there
+    /// was nothing to write.
+    fn flush(&mut self) -> bool {
+        let mut shared = self.connection.lock();
+        let end = shared.queue.end();
+        if std::mem::replace(&mut self.end, end) != end {
+            shared.queue.mark_overdue();
+            return true;
+        }
+        drop(shared);
+        self.connection.output.flush_scheduled(&self.connection)
     }
 }
 

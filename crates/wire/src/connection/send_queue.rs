@@ -49,6 +49,8 @@ pub struct SendQueue {
     batch_replies: usize,
     /// True if the driver will soon write the pending bytes.
     is_flush_due: bool,
+    /// True if the pending bytes have waited long enough, so that the next message takes them along.
+    is_overdue: bool,
     /// When a message without a reply was last written.
     oneway_written: Option<Instant>,
 }
@@ -116,7 +118,7 @@ impl SendQueue {
             FlushPolicy::WithOthers => FLUSH_LEN_REQUESTS,
             FlushPolicy::Oneway | FlushPolicy::Now => FLUSH_LEN,
         };
-        if self.pending_len() >= enough {
+        if self.pending_len() >= enough || self.is_overdue {
             return false;
         }
         match policy {
@@ -146,6 +148,11 @@ impl SendQueue {
             self.note_oneway_written(now);
         }
         batch
+    }
+
+    /// Makes the next message take along all that are pending, if there are any.
+    pub fn mark_overdue(&mut self) {
+        self.is_overdue = self.pending_len() > 0;
     }
 
     /// Notes that the transport has just taken a message without a reply. If the next one follows closely, it may wait.
@@ -342,6 +349,7 @@ impl SendQueue {
     fn next_batch(&mut self) -> Option<WriteBatch> {
         let buffer = self.pending.take_if(|pending| !pending.is_empty())?;
         self.taken += buffer.len() as u64;
+        self.is_overdue = false;
         self.batch_replies = std::mem::take(&mut self.pending_replies);
         Some(WriteBatch::new(buffer))
     }

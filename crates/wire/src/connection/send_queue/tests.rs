@@ -66,6 +66,20 @@ fn only_a_message_that_closely_follows_the_write_of_another_one_waits() {
 }
 
 #[test]
+fn a_message_takes_along_those_that_are_overdue() {
+    let start = Instant::now();
+    let mut output = SendQueue::default();
+    output.mark_overdue();
+    assert!(leaves(&mut output, start));
+    let soon = start + Duration::from_micros(21);
+    assert!(!leaves(&mut output, soon) && !leaves(&mut output, soon));
+    output.mark_overdue();
+    assert!(leaves(&mut output, soon));
+    assert_eq!(output.pending_len(), 0);
+    assert!(!leaves(&mut output, soon));
+}
+
+#[test]
 fn a_written_queue_is_idle() {
     let mut output = SendQueue::default();
     output.bytes().extend(b"one");
