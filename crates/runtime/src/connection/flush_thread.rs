@@ -9,10 +9,10 @@
 //! [`defer_to_end_of_poll`](super::wait::defer_to_end_of_poll).
 
 use std::cell::Cell;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, OnceLock};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use floe_wire::connection::FlushPolicy;
 
@@ -45,8 +45,10 @@ pub(super) fn policy_of_thread(
     }
 }
 
-/// How long the thread waits for more messages. The timer of the system adds some 50 us.
-const FLUSH_DELAY: Duration = Duration::from_micros(20);
+/// How long messages wait for more of them. The timer of the system adds some 50 us.
+const DELAY: Duration = Duration::from_micros(20);
+/// The longest delay of a sender that goes on sending.
+const DELAY_MAX: Duration = Duration::from_millis(1);
 
 /// Hands a connection to the thread that writes its send queue after a short delay. Returns false if the system refused
 /// that thread.
@@ -69,12 +71,19 @@ pub(super) fn flush_on_thread(connection: Arc<ConnectionCore>) -> bool {
 }
 
 fn flush_all(flushes: &Receiver<Arc<ConnectionCore>>) {
-    while let Ok(first) = flushes.recv() {
-        let mut all = vec![Delayed::new(first)];
-        while !all.is_empty() {
-            thread::sleep(FLUSH_DELAY);
-            all.extend(flushes.try_iter().map(Delayed::new));
-            all.retain_mut(Delayed::flush);
+    let mut all: Vec<Delayed> = Vec::new();
+    loop {
+        let handed = match all.iter().map(|delayed| delayed.due).min() {
+            Some(due) => flushes.recv_timeout(due.saturating_duration_since(Instant::now())),
+            None => flushes.recv().map_err(RecvTimeoutError::from),
+        };
+        match handed {
+            Ok(connection) => all.push(Delayed::new(connection)),
+            Err(RecvTimeoutError::Timeout) => {
+                let now = Instant::now();
+                all.retain_mut(|delayed| now < delayed.due || delayed.flush(now));
+            }
+            Err(RecvTimeoutError::Disconnected) => return,
         }
     }
 }
@@ -82,28 +91,45 @@ fn flush_all(flushes: &Receiver<Arc<ConnectionCore>>) {
 /// A connection whose messages wait for later ones.
 struct Delayed {
     connection: Arc<ConnectionCore>,
-    /// The end of its send queue when the thread last looked.
-    end: u64,
+    /// The end of its send queue when the thread last looked; `None` if it has not seen it.
+    end: Option<u64>,
+    delay: Duration,
+    /// When the thread looks again.
+    due: Instant,
 }
 
 impl Delayed {
     fn new(connection: Arc<ConnectionCore>) -> Self {
-        let end = connection.lock().queue.end();
-        Self { connection, end }
+        let end = connection.output.try_lock();
+        let end = end.map(|shared| shared.queue.end());
+        Self {
+            connection,
+            end,
+            delay: DELAY,
+            due: Instant::now() + DELAY,
+        }
     }
 
-    /// Writes the messages of a sender that has sent nothing since the thread last looked. A sender that goes on sending
-    /// is told to write them itself: a write of this thread would only make it wait for the lock. Returns false if there
-    /// was nothing to write.
-    fn flush(&mut self) -> bool {
-        let mut shared = self.connection.lock();
-        let end = shared.queue.end();
-        if std::mem::replace(&mut self.end, end) != end {
-            shared.queue.mark_overdue();
-            return true;
+    /// Writes the messages of a sender that has sent nothing during the delay. Returns false if there were none.
+    ///
+    /// A sender that goes on is told to write them itself, because a write of this thread would make it wait for the
+    /// lock. Looking takes time from it, too, so the delay doubles: it is hardly longer than the burst has lasted.
+    fn flush(&mut self, now: Instant) -> bool {
+        // If the lock is taken, a sender goes on, or somebody writes.
+        let shared = self.connection.output.try_lock();
+        let end = shared.as_ref().map(|shared| shared.queue.end());
+        if end.is_some() && end == self.end {
+            drop(shared);
+            (self.delay, self.due) = (DELAY, now + DELAY);
+            return self.connection.output.flush_scheduled(&self.connection);
         }
-        drop(shared);
-        self.connection.output.flush_scheduled(&self.connection)
+        if let Some(mut shared) = shared {
+            shared.queue.mark_overdue();
+        }
+        self.end = end;
+        self.delay = (self.delay * 2).min(DELAY_MAX);
+        self.due = now + self.delay;
+        true
     }
 }
 

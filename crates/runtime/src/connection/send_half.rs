@@ -6,7 +6,7 @@
 
 use std::io::{self, IoSlice};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Instant;
 
 use bytes::Buf;
@@ -101,6 +101,15 @@ impl SendHalf {
     #[inline(always)]
     pub(super) fn lock(&self) -> MutexGuard<'_, ConnectionState> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Locks unless another thread has the lock.
+    pub(super) fn try_lock(&self) -> Option<MutexGuard<'_, ConnectionState>> {
+        match self.shared.try_lock() {
+            Ok(shared) => Some(shared),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     pub(super) fn writer(&self) -> &dyn StreamWriter {
