@@ -74,12 +74,8 @@ pub(crate) enum Refusal {
 
 impl End {
     /// The end of a connection that was just made.
-    pub(crate) fn new(
-        side: usize,
-        has_blocking_senders: bool,
-        (epoch, now): (Instant, Duration),
-    ) -> Self {
-        let mut output = SendQueue::new(has_blocking_senders);
+    pub(crate) fn new(side: usize, (epoch, now): (Instant, Duration)) -> Self {
+        let mut output = SendQueue::default();
         let role = [Role::Client, Role::Server][side];
         Self {
             machine: StateMachine::new(role, output.bytes()),

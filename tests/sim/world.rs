@@ -224,13 +224,7 @@ impl World {
         }
         let number = self.joints.len();
         self.joints.push(Joint {
-            ends: [0, 1].map(|side| {
-                End::new(
-                    side,
-                    self.plan.has_blocking_senders[side],
-                    (self.epoch, self.now),
-                )
-            }),
+            ends: [0, 1].map(|side| End::new(side, (self.epoch, self.now))),
             pipes: [0, 1].map(|_| Pipe::new(self.plan.weather.clone())),
             is_validated: false,
         });
@@ -255,6 +249,15 @@ impl World {
     /// Source: `flush_by` in `crates/runtime/src/connection/send_half.rs`.
     pub(crate) fn flush_by(&mut self, joint: usize, side: usize, policy: FlushPolicy) {
         let now = self.epoch + self.now;
+        let policy = match policy {
+            // A thread is about to wait for the reply, unless its future begins several calls.
+            FlushPolicy::WithOthers
+                if self.plan.has_blocking_senders[side] && self.random.percent(50) =>
+            {
+                FlushPolicy::Now
+            }
+            policy => policy,
+        };
         let end = &mut self.joints[joint].ends[side];
         match end.output.flush(policy, end.machine.in_flight(), || now) {
             Flush::Write(batch) => self.write(joint, side, Some(batch)),
@@ -277,6 +280,13 @@ impl World {
         end.is_flush_scheduled = false;
         if end.ended.is_some() {
             return;
+        }
+        if self.random.percent(25) {
+            // The thread sees that the sender goes on.
+            end.output.mark_overdue();
+            end.is_flush_scheduled = true;
+            let wait = self.random.time(FLUSH_DELAY_MAX);
+            return self.after(wait, Action::Flush(joint, side));
         }
         let batch = end.output.take_scheduled(now);
         if batch.is_some() && has_blocking_senders {
