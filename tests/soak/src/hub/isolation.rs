@@ -35,6 +35,9 @@ const AHEAD_MAX: i64 = 64;
 const WINDOW: usize = 32;
 /// The most that an event may carry: queues of well subscribers are never full.
 const LOAD_MAX: usize = QUEUE_BYTES as usize / (AHEAD_MAX as usize + WINDOW) - 1024;
+/// The longest stop: half of the time after which the hub gives up an event without an answer. A subscriber that goes on
+/// later than that hears such events although they do not count as delivered, and some of them twice.
+const STOP_MAX: Duration = Duration::from_secs(30);
 /// Between two looks at what the hub tells.
 const LOOK_INTERVAL: Duration = Duration::from_millis(200);
 const TOPIC: &str = "feed";
@@ -215,11 +218,16 @@ impl Scene {
             self.mortal.die();
         }
         let began = Instant::now();
+        let mut is_stopped = is_troubled;
         let mut next_look = began;
         let mut resident = 0;
         for at in 0..plan.events {
             if at == plan.events / 2 && is_troubled {
                 self.mortal.come(self.station.folder());
+            }
+            if is_stopped && began.elapsed() > STOP_MAX {
+                self.stopped.resume();
+                is_stopped = false;
             }
             if plan.rate > 0 {
                 let due = began + Duration::from_secs(1).mul_f64(at as f64 / f64::from(plan.rate));
