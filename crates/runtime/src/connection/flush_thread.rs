@@ -1,12 +1,14 @@
 //! The thread that writes send queues after a short delay.
 //!
-//! Tasks write their messages when they wait. This thread writes oneways of a task that does not wait soon.
+//! The messages of a task are written when the task waits. If it does not wait soon, this thread writes its oneways.
 //!
 //! With the blocking communicator the runtime cannot see when a sender waits. So messages that wait for later ones are
-//! always written by this thread. There are two exceptions. A thread that reads a connection is seen to wait for input, and the
-//! first message that it sends after that follows no other one of the same burst. And a wait for a future that begins
-//! several calls writes their requests itself, when the future has no more to do: see
-//! [`defer_to_end_of_poll`](super::wait::defer_to_end_of_poll).
+//! always written by this thread, with two exceptions:
+//!
+//! - A thread that reads a connection is seen to wait for input. The first message that it sends after that leaves
+//!   immediately, because it follows no other one of the same burst.
+//! - A wait for a future that begins several calls writes their requests itself when the poll ends: see
+//!   [`defer_to_end_of_poll`](super::wait::defer_to_end_of_poll).
 
 use std::cell::Cell;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -62,7 +64,8 @@ pub(super) fn flush_on_thread(connection: Arc<ConnectionCore>) -> bool {
             .spawn(move || flush_all(&receiver))
         {
             tracing::warn!(
-                "each message is written alone, because the system refused a thread for batches: {error}"
+                "the system refused the thread that writes delayed messages: a blocking program writes each of them \
+                 alone, and oneways of a task leave when it waits: {error}"
             );
         }
         sender
@@ -140,6 +143,7 @@ mod tests {
     use std::sync::Weak;
     use std::task::{Context, Poll};
 
+    use floe_wire::connection::Flush;
     use tokio::io::DuplexStream;
     use tokio::runtime::Runtime;
 
@@ -209,6 +213,35 @@ mod tests {
         });
         future.wait();
         assert_eq!(sent(&connection), FlushPolicy::Now);
+    }
+
+    #[tokio::test]
+    async fn a_sender_that_goes_on_is_told_to_write_and_looked_at_less_often() {
+        let (connection, _communicator, _peer) = connection();
+        let mut delayed = Delayed::new(connection.clone());
+        let now = Instant::now();
+        for factor in [2, 4, 8] {
+            connection
+                .lock()
+                .queue
+                .bytes()
+                .extend_from_slice(b"message");
+            assert!(delayed.flush(now));
+            assert_eq!(delayed.due, now + DELAY * factor);
+            let flush = connection
+                .lock()
+                .queue
+                .flush(FlushPolicy::WithOthers, 2, || now);
+            assert!(matches!(flush, Flush::Busy), "it must not wait: {flush:?}");
+        }
+        let held = connection.lock();
+        assert!(delayed.flush(now), "somebody has the lock");
+        drop(held);
+        assert!(delayed.flush(now), "the end is unknown");
+        assert!(
+            !delayed.flush(now),
+            "another writer takes the messages along"
+        );
     }
 
     #[tokio::test]
