@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 
 use blocking::demo::{GreeterProxy, NoNameError};
-use floe::blocking::Communicator;
+use floe::blocking::{Communicator, wait_all};
 
 fn main() -> ExitCode {
     match run() {
@@ -25,8 +25,11 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
 
     let communicator = Communicator::new();
     let greeter: GreeterProxy = communicator.proxy(proxy)?;
-    for name in ["Ada", "Grace", ""] {
-        match greeter.greet(name).wait() {
+    let (greeting, count) = greeter.greet("Ada").wait()?;
+    println!("{greeting} (number {count})");
+    // Neither of these two calls waits for the reply to the other one.
+    for result in wait_all(["Grace", ""].map(|name| greeter.greet(name))) {
+        match result {
             Ok((greeting, count)) => println!("{greeting} (number {count})"),
             Err(NoNameError::NoName(error)) => println!("refused: {}", error.advice),
             Err(error) => return Err(error.into()),
