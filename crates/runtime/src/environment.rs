@@ -118,9 +118,13 @@ impl Environment {
     /// # Panics
     /// Outside of a tokio runtime, unless it is that of a blocking communicator.
     pub(crate) fn tasks(&self) -> Tasks {
+        let runtime = self.runtime().expect(
+            "no tokio runtime here: call this in a program with #[tokio::main] or after Handle::enter, or use floe::blocking, \
+             which needs none",
+        );
         Tasks {
             tracker: self.tracker.clone(),
-            runtime: self.runtime().unwrap_or_else(Handle::current),
+            runtime,
         }
     }
 

@@ -84,6 +84,9 @@ impl Communicator {
     ///
     /// # Errors
     /// The system does not deliver signals.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime, unless the communicator is blocking.
     pub fn shutdown_on_signals(&self) -> io::Result<()> {
         let tasks = self.core().environment().tasks();
         let _entered = tasks.enter();

@@ -1,5 +1,6 @@
-//! How many instructions a hub spends on an event that goes to ten subscribers: a figure that does not depend on what
-//! else the machine does, so that a regression of a few per cent is seen.
+//! How many instructions a hub spends on an event that goes to ten subscribers, or on an event from each of ten
+//! publishers that goes to one: figures that do not depend on what else the machine does, so that a regression of a few
+//! per cent is seen.
 //!
 //! `cargo bench -p floe-hub --bench instructions` runs each case in callgrind (Debian package `valgrind`) and compares
 //! with `counts.txt` beside this file; `UPDATE=1` writes that file instead, as a new compiler asks for. The counted
@@ -21,11 +22,16 @@ use floe::{Communicator, EncodingVersion, OperationMode, Proxy, Settings, TypedP
 use floe_hub::{Hub, HubSettings};
 use tokio::runtime::Builder;
 use tokio::sync::{Semaphore, oneshot};
+use tokio::task::JoinSet;
 
 use counts::Repetitions;
 
-const CASES: [&str; 3] = ["oneway-1-10", "twoway-1-10", "batched100-1-10"];
-const SUBSCRIBERS: usize = 10;
+const CASES: [&str; 4] = [
+    "oneway-1-10",
+    "twoway-1-10",
+    "twoway-10-1",
+    "batched100-1-10",
+];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
@@ -76,22 +82,32 @@ async fn serve(case: &str, rounds: &str) {
     );
 }
 
-/// Publishes an event, or a batch of them, and waits until all subscribers have it, before it publishes the next. So the
-/// hub does not send a number of events together that depends on its speed.
+/// Publishes an event of each publisher, or a batch of them, and waits until all subscribers have them, before it
+/// publishes the next. So the hub does not send a number of events together that depends on its speed.
 async fn play(case: &str, manager: &str, rounds: usize) {
+    let (publisher_count, subscriber_count, batch_len) = match case {
+        "oneway-1-10" | "twoway-1-10" => (1, 10, 1),
+        "twoway-10-1" => (10, 1, 1),
+        "batched100-1-10" => (1, 10, 100),
+        other => panic!("expected a case of this benchmark, got {other}"),
+    };
+    let is_twoway = case.starts_with("twoway");
     let communicator = Communicator::new();
     let manager: TopicManagerProxy = communicator.proxy(manager).expect("a proxy");
     let topic = manager.create("tick").await.expect("a topic");
     let publisher: Proxy = topic.get_publisher().await.expect("a publisher");
-    let (publisher, batch_len) = match case {
-        "oneway-1-10" => (publisher.ice_oneway(), 1),
-        "twoway-1-10" => (publisher, 1),
-        "batched100-1-10" => (publisher.ice_batch_oneway(), 100),
-        other => panic!("expected a case of this benchmark, got {other}"),
+    let publisher = match case {
+        "oneway-1-10" => publisher.ice_oneway(),
+        "batched100-1-10" => publisher.ice_batch_oneway(),
+        _ => publisher,
     };
+    // Each has a connection of its own.
+    let publishers: Vec<Proxy> = (0..publisher_count)
+        .map(|number: usize| publisher.ice_connection_id(&number.to_string()))
+        .collect();
     let received = Arc::new(Semaphore::new(0));
     let qos = BTreeMap::new();
-    for subscriber in 0..SUBSCRIBERS {
+    for subscriber in 0..subscriber_count {
         let noted = received.clone();
         let servant = dispatch_fn(move |request| {
             noted.add_permits(1);
@@ -103,26 +119,33 @@ async fn play(case: &str, manager: &str, rounds: usize) {
         let identity = format!("subscriber{subscriber}");
         let proxy = adapter.add(&*identity, servant).expect("a proxy");
         adapter.activate();
-        let proxy = match case {
-            "twoway-1-10" => proxy,
-            _ => proxy.ice_oneway(),
+        let proxy = match is_twoway {
+            true => proxy,
+            false => proxy.ice_oneway(),
         };
         let subscribed = topic.subscribe_and_get_publisher(&qos, Some(&proxy));
         subscribed.await.expect("a subscription");
     }
-    let parameters = parameters();
     for _ in 0..rounds {
-        for _ in 0..batch_len {
-            let published = publisher.invoke("tick", OperationMode::Normal, &parameters);
-            published.await.expect("the hub takes it");
-        }
-        publisher.flush_batch().await.expect("the hub takes it");
-        let count = u32::try_from(SUBSCRIBERS * batch_len).expect("a small number");
+        let publications = publishers.iter().map(|it| publish(it.clone(), batch_len));
+        publications.collect::<JoinSet<()>>().join_all().await;
+        let count = subscriber_count * publisher_count * batch_len;
+        let count = u32::try_from(count).expect("a small number");
         let all = received.acquire_many(count).await;
         all.expect("it is never closed").forget();
         // The hub takes the answers.
         tokio::time::sleep(PAUSE).await;
     }
+}
+
+/// Publishes this many events.
+async fn publish(publisher: Proxy, count: usize) {
+    let parameters = parameters();
+    for _ in 0..count {
+        let published = publisher.invoke("tick", OperationMode::Normal, &parameters);
+        published.await.expect("the hub takes it");
+    }
+    publisher.flush_batch().await.expect("the hub takes it");
 }
 
 /// A program in callgrind takes about this many times as long. Connections have their turns by the clock, so they would

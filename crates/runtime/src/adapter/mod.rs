@@ -270,6 +270,9 @@ impl Adapter {
     }
 
     /// Starts to accept connections, or goes on after [`Adapter::hold`]. Further calls do nothing.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime, unless the communicator is blocking.
     pub fn activate(&self) {
         let tasks = self.communicator.core().environment().tasks();
         let mut state = self.core.lock_state();

@@ -29,8 +29,8 @@ thread_local! {
 }
 
 /// Most buffers that a thread keeps. A connection that waits in the middle of its work takes its buffers along, so the
-/// thread needs more than one.
-const POOL_MAX: usize = 4;
+/// thread needs more than one: a hub with ten publishers that publish at the same moment needs ten.
+const POOL_MAX: usize = 16;
 
 impl ReadBuffers {
     /// Takes buffers of this thread.

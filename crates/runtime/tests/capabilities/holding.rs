@@ -1,5 +1,6 @@
 //! Adapters that are held, and what they have of their own: settings.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -42,6 +43,30 @@ async fn a_held_adapter_dispatches_nothing_until_it_is_activated() {
     assert_eq!(soon(held).await.expect("answered"), sent);
     assert_eq!(returned(&proxy, "echo", &sent).await.expect("again"), sent);
     server.communicator.shutdown().await;
+}
+
+/// Without a runtime, nothing could accept connections. The text says so before a reader has to know tokio.
+#[test]
+fn activating_without_a_runtime_says_what_is_missing() {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let communicator = Communicator::new();
+    let adapter = runtime
+        .block_on(communicator.adapter("tcp -h 127.0.0.1 -p 0"))
+        .expect("listens");
+    let refused = catch_unwind(AssertUnwindSafe(|| adapter.activate())).expect_err("panics");
+    let owned = refused.downcast_ref::<String>().map(String::as_str);
+    let text = owned.or_else(|| refused.downcast_ref::<&str>().copied());
+    let text = text.expect("a text");
+    assert!(text.contains("no tokio runtime here"), "{text}");
+
+    // The adapter took no harm.
+    let entered = runtime.enter();
+    adapter.activate();
+    drop(entered);
+    let proxy = adapter.proxy("nobody".parse().expect("an identity"));
+    let answer = runtime.block_on(returned(&proxy, "ice_ping", &encapsulation(b"")));
+    assert!(answer.is_err(), "there is no such object");
+    runtime.block_on(communicator.shutdown());
 }
 
 #[tokio::test]
