@@ -3,7 +3,7 @@
 use super::{Processes, ScenarioInfo, Unit, case};
 use crate::contender::calls::case::{Case, Extent};
 use crate::contender::calls::{
-    CAPNP, CYCLONEDDS, FLOE, FLOE_THREADS, FLOOR, GRPC_CPP, ICE, OMNIORB, TONIC, ZEROMQ,
+    CAPNP, CYCLONEDDS, FLOE, FLOE_TUNED, FLOOR, GRPC_CPP, ICE, OMNIORB, TONIC, ZEROMQ,
 };
 use crate::placement::Placement;
 
@@ -31,7 +31,7 @@ pub(super) const RPC: ScenarioInfo = ScenarioInfo {
     contenders: &[
         &FLOOR,
         &FLOE,
-        &FLOE_THREADS,
+        &FLOE_TUNED,
         &ICE,
         &OMNIORB,
         &TONIC,
@@ -74,7 +74,7 @@ pub(super) const RPC: ScenarioInfo = ScenarioInfo {
     knows: |name| Case::has_extent(name, |extent| extent == Extent::Round),
     ratios: &[
         ("floe", "floor"),
-        ("floe-threads", "floe"),
+        ("floe-tuned", "floe"),
         ("ice", "floe"),
         ("omniorb", "floe"),
         ("tonic", "floe"),

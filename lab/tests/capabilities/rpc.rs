@@ -81,9 +81,9 @@ fn contenders_take_turns_and_all_their_rounds_are_reported() {
 }
 
 #[test]
-fn floe_runs_on_the_runtime_with_many_threads() {
-    let report = run("rpc", &options(&["floe-threads"]), &mut |_| ()).unwrap();
-    assert_complete(&report, &["floe-threads"]);
+fn floe_runs_on_the_runtime_with_one_thread() {
+    let report = run("rpc", &options(&["floe-tuned"]), &mut |_| ()).unwrap();
+    assert_complete(&report, &["floe-tuned"]);
     assert_eq!(report.ratios, []);
 }
 
@@ -166,7 +166,7 @@ fn a_million_doubles_come_back_as_they_were_sent() {
 fn what_a_contender_does_not_offer_is_reported_with_the_reason() {
     let options = RunOptions {
         cases: vec!["twoway".to_owned(), "echo-1-unix".to_owned()],
-        ..options(&["floor", "floe-threads"])
+        ..options(&["floor", "floe-tuned"])
     };
     let report = run("rpc", &options, &mut |_| ()).unwrap();
     let [left_out] = report.left_out.as_slice() else {
@@ -174,7 +174,7 @@ fn what_a_contender_does_not_offer_is_reported_with_the_reason() {
     };
     assert_eq!(
         left_out.to_string(),
-        "not offered by floe-threads: echo-1-unix: the blocking face has no runtime"
+        "not offered by floe-tuned: echo-1-unix: the blocking face has no runtime"
     );
 }
 

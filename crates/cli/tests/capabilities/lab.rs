@@ -561,7 +561,7 @@ fn a_peer_that_fails_is_left_out_and_the_others_are_reported() {
         (result["contender"].as_str().unwrap_or_default(), rounds)
     });
     let rounds: Vec<_> = rounds.collect();
-    assert_eq!(rounds, [("floor", 2), ("floe", 2), ("floe-threads", 2)]);
+    assert_eq!(rounds, [("floor", 2), ("floe", 2), ("floe-tuned", 2)]);
     let left_out = json["left_out"].as_array().expect("a list");
     let failed: Vec<_> = left_out
         .iter()

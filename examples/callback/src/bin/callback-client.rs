@@ -14,7 +14,7 @@ impl Listener for Printing {
     }
 }
 
-#[tokio::main]
+#[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     floe::log_to_stderr();
     let proxy = std::env::args().nth(1);

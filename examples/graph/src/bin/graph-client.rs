@@ -6,7 +6,7 @@ use floe::Communicator;
 use floe::classes::Link;
 use graph::demo::{Folder, LibraryProxy, Mount};
 
-#[tokio::main]
+#[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     floe::log_to_stderr();
     let proxy = std::env::args().nth(1);

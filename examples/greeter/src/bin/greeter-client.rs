@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use floe::Communicator;
 use greeter::demo::{GreeterProxy, NoNameError};
 
-#[tokio::main]
+#[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     match run().await {
         Ok(()) => ExitCode::SUCCESS,

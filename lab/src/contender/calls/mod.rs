@@ -18,7 +18,7 @@ mod zeromq;
 
 pub(crate) use capnp::CAPNP;
 pub(crate) use cyclonedds::CYCLONEDDS;
-pub(crate) use floe::{FLOE, FLOE_THREADS};
+pub(crate) use floe::{FLOE, FLOE_TUNED};
 pub(crate) use floor::FLOOR;
 pub(crate) use grpc_cpp::GRPC_CPP;
 pub(crate) use ice::ICE;

@@ -17,21 +17,43 @@ use crate::contender::{Failure, announce};
 use crate::measure::{Effort, Stopwatch};
 use crate::sample::Sample;
 
-pub(super) fn current_thread() -> io::Result<Runtime> {
+/// How the programs of the asynchronous face are written.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Program {
+    /// As the examples are: the server has a thread for each core, the client one thread, and it makes its calls in `main`.
+    Plain,
+    /// Both have one thread, and the client makes its calls in a task: tokio looks for new input once more before it goes
+    /// on with `main`, which is a system call for each reply.
+    Tuned,
+}
+
+impl Program {
+    pub(super) fn serve(self, case: Case) -> Result<(), Failure> {
+        let runtime = match self {
+            Self::Plain => Builder::new_multi_thread().enable_all().build(),
+            Self::Tuned => one_thread(),
+        };
+        runtime?.block_on(async {
+            let communicator = Communicator::with_settings(settings(case));
+            let (_adapter, calls) = start_server(&communicator, &endpoint(case)).await?;
+            announce(&calls.to_string())?;
+            std::future::pending().await
+        })
+    }
+
+    pub(super) fn call(self, case: Case, address: &str, effort: Effort) -> Result<Sample, Failure> {
+        let runtime = one_thread()?;
+        let address = address.to_owned();
+        let calling = async move { call_async(case, &address, effort).await };
+        match self {
+            Self::Plain => runtime.block_on(calling),
+            Self::Tuned => runtime.block_on(runtime.spawn(calling))?,
+        }
+    }
+}
+
+fn one_thread() -> io::Result<Runtime> {
     Builder::new_current_thread().enable_all().build()
-}
-
-pub(super) fn multi_thread() -> io::Result<Runtime> {
-    Builder::new_multi_thread().enable_all().build()
-}
-
-pub(super) fn serve(runtime: &Runtime, case: Case) -> Result<(), Failure> {
-    runtime.block_on(async {
-        let communicator = Communicator::with_settings(settings(case));
-        let (_adapter, calls) = start_server(&communicator, &endpoint(case)).await?;
-        announce(&calls.to_string())?;
-        std::future::pending().await
-    })
 }
 
 /// Serves the object that is called.
@@ -43,19 +65,6 @@ pub(crate) async fn start_server(
     let calls = adapter.add(IDENTITY, CallsDispatcher::new(Servant::default()))?;
     adapter.activate();
     Ok((adapter, calls))
-}
-
-pub(super) fn call(
-    runtime: &Runtime,
-    case: Case,
-    address: &str,
-    effort: Effort,
-) -> Result<Sample, Failure> {
-    let address = address.to_owned();
-    // Calls are made from a task: tokio looks for new input once more before it goes on with what
-    // `block_on` was given, which is a system call for each reply.
-    let calling = runtime.spawn(async move { call_async(case, &address, effort).await });
-    runtime.block_on(calling)?
 }
 
 async fn call_async(case: Case, address: &str, effort: Effort) -> Result<Sample, Failure> {
@@ -119,11 +128,15 @@ impl Client {
         let calls = self.calls.clone();
         let mut in_flight: Vec<_> = (0..IN_FLIGHT).map(|_| Box::pin(calls.nothing())).collect();
         loop {
+            let mut pending = Vec::with_capacity(IN_FLIGHT);
             for call in &mut in_flight {
                 call.set(calls.nothing());
-                begin(call.as_mut()).await?;
+                match begin(call.as_mut()).await {
+                    Some(ended) => ended?,
+                    None => pending.push(call.as_mut()),
+                }
             }
-            for call in &mut in_flight {
+            for call in pending {
                 call.await?;
             }
             if !self.laps(IN_FLIGHT, 0) {
@@ -164,11 +177,11 @@ impl Client {
     }
 }
 
-/// Sends the request of a call; its reply cannot be there yet.
-async fn begin<T>(mut call: Pin<&mut impl Future<Output = T>>) -> Result<(), Failure> {
+/// Sends the request of a call. Returns what it returned if its reply is there already, which another thread has read.
+async fn begin<T>(mut call: Pin<&mut impl Future<Output = T>>) -> Option<T> {
     poll_fn(|context| match call.as_mut().poll(context) {
-        Poll::Ready(_) => Poll::Ready(Err("a call ended as it began".into())),
-        Poll::Pending => Poll::Ready(Ok(())),
+        Poll::Ready(returned) => Poll::Ready(Some(returned)),
+        Poll::Pending => Poll::Ready(None),
     })
     .await
 }

@@ -12,16 +12,15 @@ use floe::Settings;
 use super::case::{Case, POLLING, Work};
 use super::{refusal, socket_path};
 use crate::contender::{Contender, Origin};
-use asynchronous::{current_thread, multi_thread};
+use asynchronous::Program;
 pub(crate) use asynchronous::{measure, start_server};
 
 pub(crate) mod contract {
     floe::include_contract!("Calls");
 }
 
-/// Floe in both processes as suits what a case is about. Where calls with values are made one after the
-/// other that is the blocking face without any runtime, as for `twoway-blocking`; else tokio's
-/// current-thread runtime: what suits a program whose work is to wait.
+/// Floe in both processes, written as the examples are. Where calls with values are made one after the other that is the
+/// blocking face without any runtime, as for `twoway-blocking`.
 pub(crate) const FLOE: Contender = Contender {
     name: "floe",
     refusal: |_| None,
@@ -29,34 +28,27 @@ pub(crate) const FLOE: Contender = Contender {
     origin: Origin::Pair {
         serve: |case| match Case::parse(case)? {
             case if is_blocking(case) => blocking::serve(case),
-            case => asynchronous::serve(&current_thread()?, case),
+            case => Program::Plain.serve(case),
         },
         call: |case, address, effort| match Case::parse(case)? {
             case if is_blocking(case) => blocking::call(case, address, effort),
-            case => asynchronous::call(&current_thread()?, case, address, effort),
+            case => Program::Plain.call(case, address, effort),
         },
     },
 };
 
-/// Floe on tokio's default runtime, which has a thread for each core, in both processes.
-pub(crate) const FLOE_THREADS: Contender = Contender {
-    name: "floe-threads",
+/// [`FLOE`] with what saves it a little more: see [`Program::Tuned`].
+pub(crate) const FLOE_TUNED: Contender = Contender {
+    name: "floe-tuned",
     refusal: |case| {
-        refusal(case, |case| match case {
-            _ if is_blocking(case) => Some("the blocking face has no runtime"),
-            Case { is_unix: true, .. }
-            | Case {
-                is_polling: true, ..
-            } => Some("what threads cost is asked over TCP, without polling"),
-            _ => None,
+        refusal(case, |case| {
+            is_blocking(case).then_some("the blocking face has no runtime")
         })
     },
     encoding: None,
     origin: Origin::Pair {
-        serve: |case| asynchronous::serve(&multi_thread()?, Case::parse(case)?),
-        call: |case, address, effort| {
-            asynchronous::call(&multi_thread()?, Case::parse(case)?, address, effort)
-        },
+        serve: |case| Program::Tuned.serve(Case::parse(case)?),
+        call: |case, address, effort| Program::Tuned.call(Case::parse(case)?, address, effort),
     },
 };
 
