@@ -1,6 +1,6 @@
 //! Messages that no Ice program sends, to an Ice server and to a Floe server: both do the same with them.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
@@ -22,9 +22,12 @@ async fn unusual_messages_have_the_same_answers_as_in_ice() {
         let (_server, proxy) = ice.start_server(Language::Cpp);
         let theirs = port(&proxy);
         for (what, message, expected) in cases() {
-            let answers = [theirs, ours].map(|port| answers(port, &message));
-            let expected = expected.map(<[u8]>::to_vec);
-            assert_eq!(answers, [expected.clone(), expected], "{what}");
+            for (server, port) in [("Ice", theirs), ("Floe", ours)] {
+                match expected {
+                    Some(statuses) => assert_answers(port, &message, statuses, &what, server),
+                    None => assert_closed(port, &message, &what, server),
+                }
+            }
         }
     })
     .await
@@ -114,27 +117,47 @@ fn cases() -> Vec<(String, Vec<u8>, Option<&'static [u8]>)> {
     cases
 }
 
-/// Sends a message and an `ice_ping`. Returns the statuses of all replies up to that of the ping, or `None` if there is no
-/// reply to the ping.
-fn answers(port: u16, message: &[u8]) -> Option<Vec<u8>> {
+/// Sends a message, and checks the statuses of the replies to it. Then a ping on the same connection must be answered, with
+/// no other reply before it.
+fn assert_answers(port: u16, message: &[u8], statuses: &[u8], what: &str, server: &str) {
     const PING: u8 = 99;
+    let mut stream = connect(port);
+    stream.write_all(message).expect("it reads");
+    let mut status_of = |id: u8| match read(&mut stream).as_deref() {
+        Some([found, _, _, _, status, ..]) if *found == id => *status,
+        other => panic!("{what} at {server}: expected a reply to {id}, got {other:?}"),
+    };
+    // Ice answers from several threads, so the ping waits for the other replies.
+    let got: Vec<u8> = statuses.iter().map(|_| status_of(1)).collect();
+    assert_eq!(got, statuses, "{what} at {server}");
+    let mut ping = request("ice_ping", 1, NOTHING);
+    ping[14] = PING;
+    stream.write_all(&ping).expect("it reads");
+    match read(&mut stream).as_deref() {
+        Some([PING, _, _, _, 0, ..]) => {}
+        other => panic!("{what} at {server}: expected a reply to a ping, got {other:?}"),
+    }
+}
+
+/// Sends a message for which the server must close the connection.
+fn assert_closed(port: u16, message: &[u8], what: &str, server: &str) {
+    let mut stream = connect(port);
+    stream.write_all(message).expect("it reads");
+    let end = stream.read(&mut [0]);
+    let is_closed = match &end {
+        Ok(count) => *count == 0,
+        Err(error) => error.kind() == ErrorKind::ConnectionReset,
+    };
+    assert!(is_closed, "{what} at {server}: {end:?}");
+}
+
+/// Connects to a server and waits to be validated.
+fn connect(port: u16) -> TcpStream {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
     let timeout = Some(Duration::from_secs(60));
     stream.set_read_timeout(timeout).expect("a timeout");
     read(&mut stream).expect("it validates");
-    let mut ping = request("ice_ping", 1, NOTHING);
-    ping[14] = PING;
-    // A server may close the connection before it has read the second message.
-    let _ = stream.write_all(message);
-    let _ = stream.write_all(&ping);
-    let mut statuses = Vec::new();
-    loop {
-        match read(&mut stream)?[..] {
-            [PING, ..] => return Some(statuses),
-            [_, _, _, _, status, ..] => statuses.push(status),
-            ref other => panic!("expected a reply, got {other:?}"),
-        }
-    }
+    stream
 }
 
 /// Reads a message and returns its body; `None` at the end of the stream.
