@@ -35,8 +35,10 @@ async fn unusual_messages_have_the_same_answers_as_in_ice() {
     communicator.shutdown().await;
 }
 
-/// Messages, and the statuses of the replies to each. `None` stands for a closed connection.
-fn cases() -> Vec<(String, Vec<u8>, Option<&'static [u8]>)> {
+/// A name, a message, and the statuses of the replies to it. `None` stands for a closed connection.
+type Case = (String, Vec<u8>, Option<&'static [u8]>);
+
+fn cases() -> Vec<Case> {
     let (ok, failed, silence): (&[u8], &[u8], &[u8]) = (&[0], &[5], &[]);
     let mut cases = vec![
         ("plain".into(), request("nothing", 0, NOTHING), Some(ok)),
