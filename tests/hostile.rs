@@ -88,7 +88,7 @@ fn each_bad_message_is_one_line_with_its_reason() {
     let mut compressed = ping();
     compressed[9] = 2;
     let mut unknown = ping();
-    unknown[9] = 3;
+    unknown[8] = 9;
     let mut bad_string = ping();
     bad_string[18] = 0xF0;
     for (bytes, reason) in [
@@ -102,10 +102,7 @@ fn each_bad_message_is_one_line_with_its_reason() {
             compressed,
             "cannot decompress a Request message: expected a size",
         ),
-        (
-            unknown,
-            "expected a compression byte of 0, 1, 2 or 70 to 77, got 3",
-        ),
+        (unknown, "expected a message type from 0 to 4, got 9"),
         (
             bad_string,
             "malformed Request message: cannot decode identity name",
@@ -127,6 +124,36 @@ fn each_bad_message_is_one_line_with_its_reason() {
         );
     }
     assert_alive(&hub);
+}
+
+#[test]
+fn each_refused_request_is_one_line_and_its_connection_stays_open() {
+    let mut hub = Hub::start(&[]);
+    let mut unknown_mode = ping();
+    let mode = unknown_mode.len() - 8;
+    unknown_mode[mode] = 3;
+    let mut bad_parameters = ping();
+    let size = bad_parameters.len() - 6;
+    bad_parameters[size] = 5;
+    for (bytes, reason) in [
+        (
+            unknown_mode,
+            "operation mode at byte 50: unexpected value 3",
+        ),
+        (
+            bad_parameters,
+            "encapsulation size at byte 52: unexpected value 5",
+        ),
+    ] {
+        let before = hub.peer().errors().lines().count();
+        let answer = send(&hub, &[bytes, ping()].concat());
+        assert_eq!(answer[18], 5, "the first is refused: {answer:x?}");
+        assert!(answer.ends_with(b"\x01\x00\x00\x00\x00\x06\x00\x00\x00\x01\x01"));
+        let errors = hub.peer().errors_with(reason);
+        assert_eq!(errors.lines().count(), before + 1, "{errors}");
+        let last = errors.lines().last().unwrap_or_default();
+        assert!(last.contains("refused a request from 127.0.0.1:"), "{last}");
+    }
 }
 
 #[test]

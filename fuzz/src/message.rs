@@ -98,6 +98,12 @@ fn run_as(role: Role, input: &[u8], mut cache: Option<&mut HeadCache>) -> Vec<by
                     false => batch.for_each(read_one),
                 }
             }
+            Ok(Some(ConnectionEvent::Refused(refused))) => {
+                assert!(!refused.exception().to_string().is_empty());
+                if !refused.id.is_oneway() {
+                    connection.handle_dispatched(&mut output);
+                }
+            }
             Ok(Some(ConnectionEvent::Compressed(message))) => {
                 let Ok(message) = decompressor.decompress(message, SIZE_MAX) else {
                     break;

@@ -164,6 +164,7 @@ impl World {
             ConnectionEvent::Heartbeat => {}
             ConnectionEvent::Validated => self.validated(joint),
             ConnectionEvent::Compressed(_) => unreachable!("nothing is compressed here"),
+            ConnectionEvent::Refused(_) => unreachable!("all requests are well-formed here"),
             ConnectionEvent::Requests(batch) => {
                 for request in batch {
                     self.dispatch(joint, side, &request);

@@ -15,7 +15,9 @@ use std::time::Instant;
 
 use floe_wire::connection::FlushPolicy;
 use floe_wire::encoding::Buffer;
-use floe_wire::message::{IncomingRequest, RequestBatch, RequestFailed, SystemException};
+use floe_wire::message::{
+    IncomingRequest, Outcome, RefusedRequest, RequestBatch, RequestFailed, SystemException, reply,
+};
 
 use super::ConnectionCore;
 use super::budget::Budget;
@@ -243,6 +245,24 @@ impl Dispatching {
         let sender = self.connection.sender();
         let finish = finish_serial(connection, slot, batch, sender, permit);
         self.connection.tasks.spawn(finish);
+    }
+
+    /// Answers a request that no object gets, and logs the reason.
+    pub(super) async fn refuse(&mut self, refused: &RefusedRequest) {
+        let (peer, error) = (self.connection.peer(), &refused.error);
+        self.connection
+            .warn_limited(|| format!("refused a request from {peer}: {error}"));
+        if !refused.id.is_oneway() {
+            let outcome = Outcome::System(refused.exception());
+            let mut buffer = Buffer::default();
+            // Encoding a short text cannot fail.
+            let _ = reply::write_outcome(&mut buffer, refused.id, &outcome);
+            self.append_replies(&mut buffer, 1);
+        }
+        self.quantum.spend_requests(1, &self.connection.settings);
+        if self.replies.len() > REPLIES_MAX {
+            self.flush().await;
+        }
     }
 
     /// Writes the last replies of a read and releases all references until the next one.

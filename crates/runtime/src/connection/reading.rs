@@ -456,6 +456,9 @@ impl Reading {
                 ReplyRecipient::refuse(recipients, self.connection.peer());
                 return true;
             }
+            Some(ConnectionEvent::Refused(refused)) => {
+                Box::pin(self.dispatching.refuse(&refused)).await;
+            }
             Some(ConnectionEvent::Heartbeat) => {
                 Keepalive::call_heartbeat_listener(&self.connection)
             }

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use floe::TypedProxy;
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::echo::{Server, soon};
+use crate::echo::{NOTHING, Server, soon};
 use crate::raw::{header, send_and_wait};
 
 #[tokio::test]
@@ -104,4 +104,95 @@ async fn a_peer_that_never_reads_its_replies_is_not_read_from() {
     // The server took 4 MiB of output and the buffers of two sockets.
     assert!(sent < 64 << 20, "the server took {sent} bytes");
     soon(server.proxy("echo").ice_ping()).await.unwrap();
+}
+
+/// A request to the object `echo` without parameters, with this compression byte and mode.
+fn request(id: i32, operation: &str, compression: u8, mode: u8) -> Vec<u8> {
+    let mut bytes = header(0, 0);
+    bytes[9] = compression;
+    bytes.extend(id.to_le_bytes());
+    bytes.extend(b"\x04echo\x00\x00");
+    bytes.push(operation.len() as u8);
+    bytes.extend(operation.as_bytes());
+    bytes.extend([mode, 0]);
+    bytes.extend(NOTHING);
+    sized(bytes)
+}
+
+/// Writes the length of a message into its header.
+fn sized(mut message: Vec<u8>) -> Vec<u8> {
+    let size = message.len() as i32;
+    message[10..14].copy_from_slice(&size.to_le_bytes());
+    message
+}
+
+/// Reads the next message, and returns its body.
+async fn body(stream: &mut TcpStream) -> Vec<u8> {
+    let mut header = [0; 14];
+    stream.read_exact(&mut header).await.unwrap();
+    let size = i32::from_le_bytes(header[10..].try_into().unwrap()) as usize;
+    let mut body = vec![0; size - 14];
+    stream.read_exact(&mut body).await.unwrap();
+    body
+}
+
+#[tokio::test]
+async fn a_sick_request_does_not_end_the_other_calls_of_its_connection() {
+    let server = Server::start().await;
+    let port = server.adapter.endpoints()[0].port().unwrap();
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+    assert!(body(&mut stream).await.is_empty(), "it validates");
+
+    let mut bad_parameters = request(3, "echo", 0, 0);
+    let size = bad_parameters.len() - 6;
+    bad_parameters[size] = 7;
+    let mut bad_text = request(4, "echo", 0, 0);
+    bad_text[19] = 0xFF;
+    let mut oneway = request(0, "echo", 0, 3);
+    let surplus = sized([request(5, "echo", 0, 0), b"abc".to_vec()].concat());
+    oneway.extend(request(6, "echo", 3, 0));
+    let all = [
+        request(1, "slow", 0, 0),
+        request(2, "echo", 0, 3),
+        bad_parameters,
+        bad_text,
+        surplus,
+        oneway,
+    ];
+    stream.write_all(&all.concat()).await.unwrap();
+    let mut statuses = Vec::new();
+    for _ in 1..=6 {
+        let body = soon(body(&mut stream)).await;
+        statuses.push((body[0], body[4]));
+    }
+    statuses.sort();
+    assert_eq!(statuses, [(1, 0), (2, 5), (3, 5), (4, 5), (5, 0), (6, 0)]);
+}
+
+#[tokio::test]
+async fn a_sick_reply_does_not_end_the_other_calls_of_its_connection() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let client = floe::Communicator::new();
+    let proxy: floe::Proxy = client
+        .proxy(&format!("echo:tcp -h 127.0.0.1 -p {port}"))
+        .unwrap();
+    let serve = async {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        stream.write_all(&header(3, 14)).await.unwrap();
+        let first = body(&mut stream).await;
+        let second = body(&mut stream).await;
+        let without_status = sized([header(2, 0), first[..4].to_vec()].concat());
+        let mut good = [&header(2, 0), &second[..4], &[0], &NOTHING].concat();
+        good.extend(b"abc");
+        let heartbeat = sized([header(3, 0), b"abc".to_vec()].concat());
+        let replies = [without_status, heartbeat, sized(good)].concat();
+        stream.write_all(&replies).await.unwrap();
+        stream
+    };
+    let calls = async { tokio::join!(proxy.ice_ping(), proxy.ice_ping()) };
+    let (_stream, (first, second)) = soon(async { tokio::join!(serve, calls) }).await;
+    let error = first.unwrap_err().to_string();
+    assert!(error.contains("cannot decode reply status"), "{error}");
+    second.unwrap();
 }

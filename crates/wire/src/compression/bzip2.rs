@@ -27,8 +27,8 @@ pub(super) fn unpack(packed: &[u8], target: &mut PlainBody<'_>) -> Result<(), Co
         let count = (stream.total_out() - made) as usize;
         target.push(&piece[..count])?;
         match status {
-            Status::StreamEnd if stream.total_in() as usize == packed.len() => return Ok(()),
-            Status::StreamEnd => return Err(CORRUPT),
+            // Bytes after the stream are ignored, as in any message. Source: observed, Ice 3.7.8.
+            Status::StreamEnd => return Ok(()),
             _ if count == 0 && stream.total_in() == read => return Err(CORRUPT),
             _ => {}
         }

@@ -35,7 +35,7 @@ use crate::compression::CompressionError;
 use crate::encoding::DecodeError;
 use crate::message::{
     CLOSE_CONNECTION, HeadCache, IncomingReply, IncomingRequest, Message, MessageType,
-    ProtocolError, RequestBatch, RequestId, VALIDATE_CONNECTION,
+    ProtocolError, RefusedRequest, RequestBatch, RequestError, RequestId, VALIDATE_CONNECTION,
 };
 
 /// Which end of the connection this is.
@@ -65,6 +65,9 @@ pub enum ConnectionEvent<T> {
     /// Dispatch these requests. For each twoway request, call [`StateMachine::handle_dispatched`] when its reply has
     /// been appended to the output.
     Requests(RequestBatch),
+    /// Answer this request with its exception; or a batch, of which no request is dispatched. If it is twoway, call [`StateMachine::handle_dispatched`] when the reply
+    /// has been appended to the output.
+    Refused(RefusedRequest),
     /// The peer is alive.
     Heartbeat,
     /// Decompress this message and give it back as [`Input::Message`]. The connection can be used meanwhile, because
@@ -307,14 +310,13 @@ impl<T> StateMachine<T> {
         }
         match kind {
             MessageType::ValidateConnection => self.handle_validate(&message).map(Some),
-            MessageType::CloseConnection => self.handle_close(&message).map(Some),
+            MessageType::CloseConnection => Ok(Some(self.handle_close())),
             MessageType::Request => {
-                let request = IncomingRequest::from_message(message).map_err(malformed)?;
-                Ok(self.accept(request.into()))
+                let request = IncomingRequest::from_message(message);
+                self.accept_or_refuse(request.map(RequestBatch::from), kind)
             }
             MessageType::BatchRequest => {
-                let batch = RequestBatch::parse(&message).map_err(malformed)?;
-                Ok(self.accept(batch))
+                self.accept_or_refuse(RequestBatch::from_message(message), kind)
             }
             MessageType::Reply => {
                 let reply = IncomingReply::from_message(message).map_err(malformed)?;
@@ -414,19 +416,34 @@ impl<T> StateMachine<T> {
         Some(ConnectionEvent::Requests(batch))
     }
 
+    /// The requests of a message of this type as an event, or their refusal, unless they are to be ignored.
+    fn accept_or_refuse(
+        &mut self,
+        parsed: Result<RequestBatch, RequestError>,
+        message: MessageType,
+    ) -> Result<Option<ConnectionEvent<T>>, ProtocolError> {
+        match parsed {
+            Ok(batch) => Ok(self.accept(batch)),
+            Err(RequestError::Refused(refused)) => {
+                let is_taken = self.accept_request(refused.id);
+                Ok(is_taken.then_some(ConnectionEvent::Refused(refused)))
+            }
+            Err(RequestError::Malformed(error)) => Err(ProtocolError::Malformed { message, error }),
+        }
+    }
+
     fn handle_validate(&mut self, message: &Message) -> Result<ConnectionEvent<T>, ProtocolError> {
-        no_body(message)?;
         if self.state == State::Validating {
+            no_body(message)?;
             self.state = State::Active;
             return Ok(ConnectionEvent::Validated);
         }
         Ok(ConnectionEvent::Heartbeat)
     }
 
-    fn handle_close(&mut self, message: &Message) -> Result<ConnectionEvent<T>, ProtocolError> {
-        no_body(message)?;
+    fn handle_close(&mut self) -> ConnectionEvent<T> {
         self.state = State::Closed;
-        Ok(ConnectionEvent::Closed(self.in_flight.drain()))
+        ConnectionEvent::Closed(self.in_flight.drain())
     }
 
     fn close_if_drained(&mut self, output: &mut Vec<u8>) {
@@ -437,7 +454,10 @@ impl<T> StateMachine<T> {
     }
 }
 
-/// Checks that a message has no body.
+/// Checks that the message that validates a connection has no body. Later ones, and CloseConnection, may have one, which
+/// is ignored.
+///
+/// Source: observed, Ice 3.7.8.
 fn no_body(message: &Message) -> Result<(), ProtocolError> {
     use crate::encoding::DecodeErrorKind;
     use crate::message::HEADER_LEN;

@@ -7,7 +7,7 @@ use crate::encoding::EncodingVersion;
 use crate::message::{
     BatchWriter, CLOSE_CONNECTION, Context, HeadCache, IncomingReply, MESSAGE_SIZE_MAX_DEFAULT,
     Message, MessageType, OperationMode, Outcome, ProtocolError, RequestHead, RequestId,
-    RequestTarget, VALIDATE_CONNECTION, reply,
+    RequestTarget, SystemException, VALIDATE_CONNECTION, reply,
 };
 use crate::reference::Identity;
 
@@ -455,4 +455,184 @@ fn a_batch_of_requests_is_in_flight_whole_or_not_at_all() {
     client.close(&mut Vec::new());
     let appended = client.append_requests(RequestIds::Next(1), |_, _| Ok::<_, ()>(()), |_| "x");
     assert_eq!(appended, Err(NotAppended::NotActive));
+}
+
+/// A message with three bytes more than it needs.
+fn longer(message: &[u8]) -> Vec<u8> {
+    let mut message = [message, b"abc"].concat();
+    let size = message.len() as i32;
+    message[10..14].copy_from_slice(&size.to_le_bytes());
+    message
+}
+
+#[test]
+fn a_request_with_an_unacceptable_field_is_refused_alone() {
+    let good = request(RequestId(7));
+    let parameters = good.len() - 6;
+    let (name, mode) = (19, parameters - 2);
+    let mut server = StateMachine::<()>::new(Role::Server, &mut Vec::new());
+    for (at, byte) in [
+        (name, 0xFF),
+        (mode, 3),
+        (mode, 0xFF),
+        (parameters, 5),
+        (parameters, 7),
+        (parameters + 3, 0x80),
+    ] {
+        let mut bad = good.clone();
+        bad[at] = byte;
+        let output = &mut Vec::new();
+        match handle(&mut server, &bad, output) {
+            Ok((Some(ConnectionEvent::Refused(refused)), _)) => {
+                assert_eq!(refused.id, RequestId(7));
+                let text = refused.exception().to_string();
+                assert!(text.contains("malformed request: cannot decode"), "{text}");
+            }
+            other => panic!("byte {at} is {byte}: {other:?}"),
+        }
+        assert_eq!(server.dispatching(), 1, "its reply is due");
+        server.handle_dispatched(output);
+    }
+    let event = handle(&mut server, &good, &mut Vec::new());
+    assert!(matches!(event, Ok((Some(ConnectionEvent::Requests(_)), _))));
+}
+
+#[test]
+fn a_refused_request_is_ignored_after_the_decision_to_close() {
+    let mut server = StateMachine::<()>::new(Role::Server, &mut Vec::new());
+    server.close(&mut Vec::new());
+    let mut bad = request(RequestId(7));
+    let mode = bad.len() - 8;
+    bad[mode] = 3;
+    let event = handle(&mut server, &bad, &mut Vec::new());
+    assert!(matches!(event, Ok((None, _))), "{event:?}");
+    assert_eq!(server.dispatching(), 0);
+}
+
+#[test]
+fn a_message_that_holds_no_request_is_fatal() {
+    let mut server = StateMachine::<()>::new(Role::Server, &mut Vec::new());
+    let good = request(RequestId(7));
+    let (name_len, facet_count, context) = (18, 21, good.len() - 7);
+    for (at, byte) in [(name_len, 200), (facet_count, 2), (context, 200)] {
+        let mut bad = good.clone();
+        bad[at] = byte;
+        let event = handle(&mut server, &bad, &mut Vec::new());
+        assert!(
+            matches!(event, Err(ProtocolError::Malformed { .. })),
+            "{at}: {event:?}"
+        );
+    }
+}
+
+#[test]
+fn bytes_after_a_request_are_ignored() {
+    let mut server = StateMachine::<()>::new(Role::Server, &mut Vec::new());
+    let one = request(RequestId(7));
+    let expected = one.len() - 6..one.len();
+    for bytes in [one.clone(), longer(&one)] {
+        let event = handle(&mut server, &bytes, &mut Vec::new());
+        let Ok((Some(ConnectionEvent::Requests(batch)), _)) = event else {
+            panic!("expected a request, got {event:?}");
+        };
+        let requests: Vec<_> = batch.collect();
+        let [request] = &requests[..] else {
+            panic!("expected one, got {requests:?}");
+        };
+        assert_eq!(request.parameters(), one[expected.clone()]);
+    }
+}
+
+#[test]
+fn a_batch_with_an_unacceptable_field_is_refused_as_a_whole() {
+    let mut server = StateMachine::<()>::new(Role::Server, &mut Vec::new());
+    let good = request(RequestId::ONEWAY)[18..].to_vec();
+    let mut bad = good.clone();
+    let mode = bad.len() - 8;
+    bad[mode] = 3;
+    let mut bytes = b"IceP\x01\x00\x01\x00\x01\x00\x00\x00\x00\x00\x03\x00\x00\x00".to_vec();
+    bytes.extend([&good[..], &bad, &good].concat());
+    let event = handle(&mut server, &longer(&bytes), &mut Vec::new());
+    assert!(
+        matches!(&event, Ok((Some(ConnectionEvent::Refused(refused)), _)) if refused.id.is_oneway()),
+        "{event:?}"
+    );
+    assert_eq!(server.dispatching(), 0);
+}
+
+#[test]
+fn bytes_after_a_batch_are_ignored() {
+    let mut server = StateMachine::<()>::new(Role::Server, &mut Vec::new());
+    let body = &request(RequestId::ONEWAY)[18..];
+    let mut bytes = b"IceP\x01\x00\x01\x00\x01\x00\x00\x00\x00\x00\x02\x00\x00\x00".to_vec();
+    (0..3).for_each(|_| bytes.extend(body));
+    // The count says two.
+    let event = handle(&mut server, &longer(&bytes), &mut Vec::new());
+    let Ok((Some(ConnectionEvent::Requests(batch)), _)) = event else {
+        panic!("expected requests, got {event:?}");
+    };
+    assert_eq!(batch.len(), 2);
+}
+
+#[test]
+fn bytes_after_a_reply_are_ignored() {
+    let mut client = validated_client();
+    let id = start(&mut client, "token");
+    let nothing = Outcome::Returned(vec![6, 0, 0, 0, 1, 1].into());
+    let failed = Outcome::System(SystemException::UnknownException("no".into()));
+    for expected in [nothing, failed] {
+        let mut bytes = Vec::new();
+        reply::write_outcome(&mut bytes, id, &expected).unwrap();
+        let (_, replies) = handle(&mut client.clone(), &longer(&bytes), &mut Vec::new()).unwrap();
+        assert_eq!(replies[0].1.outcome(), Ok(expected));
+    }
+}
+
+#[test]
+fn a_reply_without_a_status_fails_its_request_alone() {
+    let mut client = validated_client();
+    let (first, second) = (start(&mut client, "first"), start(&mut client, "second"));
+    let mut bytes = b"IceP\x01\x00\x01\x00\x02\x00\x12\x00\x00\x00".to_vec();
+    bytes.extend(first.0.to_le_bytes());
+    let (_, replies) = handle(&mut client, &bytes, &mut Vec::new()).unwrap();
+    let [("first", reply)] = &replies[..] else {
+        panic!("expected the reply to the first, got {replies:?}");
+    };
+    assert!(!reply.is_of_servant() && !reply.is_of_missing_object());
+    assert!(reply.outcome().is_err());
+    let (_, replies) = handle(&mut client, &bytes, &mut Vec::new()).unwrap();
+    assert!(replies.is_empty(), "no request has its id now");
+    let (_, replies) = handle(&mut client, &reply_to(second), &mut Vec::new()).unwrap();
+    assert_eq!(replies.len(), 1);
+}
+
+#[test]
+fn the_text_of_an_exception_need_not_be_utf_8() {
+    let mut client = validated_client();
+    let id = start(&mut client, "token");
+    let exception = SystemException::UnknownException("caf?".into());
+    let mut bytes = Vec::new();
+    reply::write_outcome(&mut bytes, id, &Outcome::System(exception)).unwrap();
+    *bytes.last_mut().unwrap() = 0xE9;
+    let (_, replies) = handle(&mut client, &bytes, &mut Vec::new()).unwrap();
+    let exception = SystemException::UnknownException("caf\u{FFFD}".into());
+    assert_eq!(replies[0].1.outcome(), Ok(Outcome::System(exception)));
+}
+
+#[test]
+fn heartbeats_and_close_may_have_a_body_but_validation_may_not() {
+    let mut output = Vec::new();
+    let mut client = StateMachine::<&str>::new(Role::Client, &mut output);
+    let event = handle(&mut client, &longer(&VALIDATE_CONNECTION), &mut output);
+    assert!(matches!(event, Err(ProtocolError::Malformed { .. })));
+
+    let mut client = validated_client();
+    start(&mut client, "due");
+    let event = handle(&mut client, &longer(&VALIDATE_CONNECTION), &mut output);
+    assert!(matches!(event, Ok((Some(ConnectionEvent::Heartbeat), _))));
+    let event = handle(&mut client, &longer(&CLOSE_CONNECTION), &mut output);
+    assert!(
+        matches!(&event, Ok((Some(ConnectionEvent::Closed(tokens)), _)) if tokens == &["due"]),
+        "{event:?}"
+    );
 }

@@ -6,8 +6,8 @@ use super::{EncodingVersion, GRAPH_STACK_MAX, Printable, TYPE_ID_LEN_MAX, TagFor
 
 /// Bytes that are not the encoding of what was expected.
 ///
-/// In the parameters of a request, this becomes reply status 5 and the connection stays open. In the fields of a
-/// message, it closes the connection.
+/// In the parameters of a request, this becomes reply status 5 and the connection stays open. In other fields of a
+/// message it closes the connection, but for those of a [`RefusedRequest`](crate::message::RefusedRequest).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecodeError {
     /// The kind of error.

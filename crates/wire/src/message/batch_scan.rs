@@ -1,10 +1,10 @@
 //! Checks the requests of a batch before they are taken.
 
-use super::fields::Fields;
+use super::fields::{Fields, FieldsError};
 use super::header::TYPE_POSITION;
 use super::request::COMPRESSION_POSITION;
 use super::{Compression, HEADER_LEN, HeadCache, Header, MessageType, RequestId};
-use crate::encoding::{DecodeError, DecodeErrorKind, Decoder, EncodingVersion};
+use crate::encoding::{DecodeErrorKind, Decoder, EncodingVersion};
 
 /// The minimum length of a request in a BatchRequest message.
 const REQUEST_LEN_MIN: usize = 12;
@@ -63,11 +63,11 @@ impl BatchScan {
         (scan.count > 0).then_some(scan)
     }
 
-    /// Checks the requests of a BatchRequest message.
+    /// Checks the requests of a BatchRequest message. Bytes after the last request are ignored.
     ///
     /// # Errors
-    /// [`DecodeError`] if a request is malformed, or if the requests do not end where the message does.
-    pub(super) fn of_batch(message: &[u8]) -> Result<Self, DecodeError> {
+    /// [`FieldsError`] if a request is malformed.
+    pub(super) fn of_batch(message: &[u8]) -> Result<Self, FieldsError> {
         let mut decoder = Decoder::new(message, EncodingVersion::V1_0);
         decoder.bytes(HEADER_LEN, "header")?;
         let count = decoder.len("batch count")?;
@@ -77,19 +77,17 @@ impl BatchScan {
                 needed,
                 remaining: decoder.remaining(),
             };
-            return Err(decoder.error("batch count", kind));
+            return Err(decoder.error("batch count", kind).into());
         }
         let mut scan = Self::new(REQUESTS_START);
         while scan.count < count {
             if !scan.add_alike(message, scan.end, |_| true) {
                 let mut decoder = decoder.clone();
                 decoder.bytes(scan.end - REQUESTS_START, "batch")?;
-                scan.add(Fields::parse(&mut decoder, RequestId::ONEWAY)?);
+                scan.add(Fields::parse_or_refuse(&mut decoder, RequestId::ONEWAY)?);
             }
             scan.add_same(message, 0, count - scan.count);
         }
-        decoder.bytes(scan.end - REQUESTS_START, "batch")?;
-        decoder.finish_exact("batch")?;
         Ok(scan)
     }
 

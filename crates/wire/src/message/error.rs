@@ -26,8 +26,6 @@ pub enum ProtocolError {
     },
     /// A message type outside 0 to 4.
     UnknownMessageType(u8),
-    /// A compression byte that neither Ice nor Floe uses.
-    UnknownCompression(u8),
     /// A compressed message that cannot be decompressed.
     Compression {
         /// The message type.
@@ -99,10 +97,6 @@ impl fmt::Display for ProtocolError {
             Self::UnknownMessageType(kind) => {
                 write!(f, "expected a message type from 0 to 4, got {kind}")
             }
-            Self::UnknownCompression(byte) => write!(
-                f,
-                "expected a compression byte of 0, 1, 2 or 70 to 77, got {byte}"
-            ),
             Self::Compression { message, error } => {
                 write!(f, "cannot decompress a {message} message: {error}")
             }
@@ -126,21 +120,5 @@ fn guess(magic: &[u8; 4]) -> &'static str {
             ", but HTTP: is this the port of a web server, or does only one side say `ws`?"
         }
         _ => "",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::message::Compression;
-
-    #[test]
-    fn the_compression_bytes_that_are_named_are_all_that_are_accepted() {
-        let of_floe = Compression::ALL.into_iter().skip(1);
-        let bytes = of_floe.flat_map(|it| [it.accepted(), it.compressed()]);
-        let (first, last) = (bytes.clone().min(), bytes.max());
-        let range = format!("0, 1, 2 or {} to {}, got 3", first.unwrap(), last.unwrap());
-        let text = ProtocolError::UnknownCompression(3).to_string();
-        assert!(text.ends_with(&range), "{text}");
     }
 }

@@ -1,7 +1,9 @@
 //! The positions of the fields of a request.
 
 use super::{OperationMode, RequestId};
-use crate::encoding::{DecodeError, Decoder, ENCAPSULATION_HEADER_LEN, EncodingVersion};
+use crate::encoding::{
+    DecodeError, DecodeErrorKind, Decoder, ENCAPSULATION_HEADER_LEN, EncodingVersion,
+};
 use crate::reference::decode_facet;
 
 /// The fields of a request. Positions are relative to the start of the body, so that they are valid for all requests
@@ -32,20 +34,54 @@ pub(super) struct Field {
     pub(super) end: u32,
 }
 
+/// Why the fields of a request cannot be parsed.
+#[derive(Debug)]
+pub(super) enum FieldsError {
+    /// The body is not that of a request.
+    NotARequest(DecodeError),
+    /// The body is that of a request, but a field has a value that Floe does not accept.
+    Unacceptable(DecodeError),
+}
+
+impl FieldsError {
+    pub(super) fn into_decode_error(self) -> DecodeError {
+        let (Self::NotARequest(error) | Self::Unacceptable(error)) = self;
+        error
+    }
+}
+
+impl From<DecodeError> for FieldsError {
+    fn from(error: DecodeError) -> Self {
+        match error.kind {
+            DecodeErrorKind::InvalidUtf8 => Self::Unacceptable(error),
+            _ => Self::NotARequest(error),
+        }
+    }
+}
+
 impl Fields {
     /// Parses the fields of the body at the position of `decoder`.
     pub(super) fn parse(decoder: &mut Decoder<'_>, id: RequestId) -> Result<Self, DecodeError> {
+        Self::parse_or_refuse(decoder, id).map_err(FieldsError::into_decode_error)
+    }
+
+    /// Parses the fields like [`Fields::parse`]. The error tells what the connection does with the request.
+    pub(super) fn parse_or_refuse(
+        decoder: &mut Decoder<'_>,
+        id: RequestId,
+    ) -> Result<Self, FieldsError> {
         let start = decoder.position();
         let name = text(decoder, start, |decoder| decoder.str("identity name"))?;
         let category = text(decoder, start, |decoder| decoder.str("identity category"))?;
         let facet = text(decoder, start, decode_facet)?;
         let event_start = (decoder.position() - start) as u32;
         let operation = text(decoder, start, |decoder| decoder.str("operation"))?;
-        let mode = decoder.get()?;
+        let mode = mode(decoder)?;
         let context_start = (decoder.position() - start) as u32;
         check_context(decoder)?;
         let parameters_start = decoder.position() - start;
-        let parameters = decoder.encapsulation()?;
+        let parameters = decoder.encapsulation();
+        let parameters = parameters.map_err(FieldsError::Unacceptable)?;
         Ok(Self {
             id,
             start: start as u32,
@@ -203,6 +239,15 @@ fn text<'a>(
     let text = read(decoder)?;
     let end = decoder.position() - start;
     Ok(Field::new(end - text.len(), end))
+}
+
+fn mode(decoder: &mut Decoder<'_>) -> Result<OperationMode, FieldsError> {
+    decoder
+        .get()
+        .map_err(|error: DecodeError| match error.kind {
+            DecodeErrorKind::InvalidValue(_) => FieldsError::Unacceptable(error),
+            _ => error.into(),
+        })
 }
 
 fn check_context(decoder: &mut Decoder<'_>) -> Result<(), DecodeError> {

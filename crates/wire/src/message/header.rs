@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Compression, ProtocolError};
+use super::ProtocolError;
 use crate::encoding::{
     ENCAPSULATION_HEADER_LEN, EncodeError, EncodingVersion, ProtocolVersion, Sink,
 };
@@ -40,8 +40,10 @@ const MAGIC: [u8; 4] = *b"IceP";
 pub struct Header {
     /// The message type.
     pub message_type: MessageType,
-    /// 0: not compressed; 1: not compressed, but the reply may be; 2: compressed. Other values are those of
-    /// [`Compression`](super::Compression), between Floe peers.
+    /// 0: not compressed; 1: not compressed, but the reply may be; 2: compressed. [`Compression`](super::Compression) has
+    /// the values between Floe peers. With any other value, the message is not compressed, and the reply must not be.
+    ///
+    /// Source: observed, Ice 3.7.8: only 2 means compressed. It compresses the reply to any other value but 0, too.
     pub compression: u8,
     /// Length of the whole message in bytes.
     pub size: usize,
@@ -82,9 +84,6 @@ impl Header {
             return Err(ProtocolError::UnsupportedProtocolEncoding(version));
         }
         let message_type = MessageType::from_byte(kind)?;
-        if compression != 0 && Compression::of_reply(compression).is_none() {
-            return Err(ProtocolError::UnknownCompression(compression));
-        }
         let size = i32::from_le_bytes([s0, s1, s2, s3]);
         let size = usize::try_from(size)
             .ok()
@@ -237,16 +236,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_known_compression_bytes_are_accepted() {
-        let known = [0, 1, 2, 70, 71, 72, 73, 74, 75, 76, 77];
+    fn any_compression_byte_is_accepted() {
         for byte in 0..=u8::MAX {
             let mut bytes = VALIDATE_CONNECTION;
             bytes[9] = byte;
-            let decoded = Header::decode(&bytes, 100);
-            match known.contains(&byte) {
-                true => assert_eq!(decoded.unwrap().compression, byte),
-                false => assert_eq!(decoded, Err(ProtocolError::UnknownCompression(byte))),
-            }
+            assert_eq!(Header::decode(&bytes, 100).unwrap().compression, byte);
         }
     }
 }

@@ -15,6 +15,7 @@ mod head_cache;
 mod header;
 mod incoming;
 mod mode;
+mod refused_request;
 pub mod reply;
 mod request;
 mod request_batch;
@@ -35,7 +36,9 @@ pub use header::{
 };
 pub use incoming::Message;
 pub use mode::OperationMode;
+pub use refused_request::RefusedRequest;
 pub use reply::{IncomingReply, Outcome};
+pub(crate) use request::RequestError;
 pub use request::{IncomingRequest, RequestId};
 pub use request_batch::RequestBatch;
 pub use single_request::SingleRequest;

@@ -34,7 +34,7 @@ pub struct IncomingReply {
 }
 
 impl IncomingReply {
-    /// Parses the fields of a Reply message before its data.
+    /// Parses the id of a Reply message.
     ///
     /// # Errors
     /// [`DecodeError`], fatal for the connection.
@@ -47,7 +47,6 @@ impl IncomingReply {
         let mut decoder = Decoder::new(&message.bytes, EncodingVersion::V1_0);
         decoder.bytes(HEADER_LEN, "header")?;
         let id = RequestId(decoder.int("request id")?);
-        decoder.byte("reply status")?;
         let bytes = message.bytes;
         Ok(Self { id, bytes })
     }
@@ -109,15 +108,13 @@ impl IncomingReply {
     /// Returns true if the servant has answered: the operation returned, or threw a user exception. The data may still
     /// be malformed.
     pub fn is_of_servant(&self) -> bool {
-        matches!(
-            self.bytes[HEADER_LEN + 4],
-            STATUS_OK | STATUS_USER_EXCEPTION
-        )
+        let status = self.bytes.get(HEADER_LEN + 4);
+        matches!(status, Some(&(STATUS_OK | STATUS_USER_EXCEPTION)))
     }
 
     /// Returns true if the object does not exist at the peer.
     pub fn is_of_missing_object(&self) -> bool {
-        self.bytes[HEADER_LEN + 4] == STATUS_OBJECT_NOT_EXIST
+        self.bytes.get(HEADER_LEN + 4) == Some(&STATUS_OBJECT_NOT_EXIST)
     }
 
     /// The id of the request.
@@ -125,10 +122,10 @@ impl IncomingReply {
         self.id
     }
 
-    /// The result of the invocation.
+    /// The result of the invocation. Bytes after its data are ignored.
     ///
     /// # Errors
-    /// [`DecodeError`] if the data does not match the status. The invocation fails; the connection stays open.
+    /// [`DecodeError`] if there is no status, or if the data does not match it. The invocation fails; the connection stays open.
     pub fn outcome(&self) -> Result<Outcome, DecodeError> {
         self.clone().into_outcome()
     }
@@ -138,18 +135,17 @@ impl IncomingReply {
     /// # Errors
     /// As [`IncomingReply::outcome`].
     pub fn into_outcome(mut self) -> Result<Outcome, DecodeError> {
-        const DATA: usize = HEADER_LEN + 5;
-        let status = self.bytes[HEADER_LEN + 4];
         let mut decoder = Decoder::new(&self.bytes, EncodingVersion::V1_0);
-        decoder.bytes(DATA, "reply")?;
+        decoder.bytes(HEADER_LEN + 4, "reply")?;
+        let status = decoder.byte("reply status")?;
         if status != STATUS_OK && status != STATUS_USER_EXCEPTION {
             let exception = SystemException::decode_body(status, &mut decoder)?;
-            decoder.finish_exact("reply")?;
             return Ok(Outcome::System(exception));
         }
         decoder.encapsulation()?;
-        decoder.finish_exact("reply")?;
-        self.bytes.advance(DATA);
+        let end = decoder.position();
+        self.bytes.truncate(end);
+        self.bytes.advance(HEADER_LEN + 5);
         Ok(match status {
             STATUS_OK => Outcome::Returned(self.bytes),
             _ => Outcome::UserException(self.bytes),

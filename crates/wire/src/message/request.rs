@@ -5,8 +5,10 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::fields::{Field, Fields};
-use super::{Compression, Context, HEADER_LEN, Message, OperationMode, RequestFailed};
+use super::fields::{Field, Fields, FieldsError};
+use super::{
+    Compression, Context, HEADER_LEN, Message, OperationMode, RefusedRequest, RequestFailed,
+};
 use crate::encoding::{
     Decode, DecodeError, Decoder, ENCAPSULATION_HEADER_LEN, Encapsulation, EncodingVersion,
 };
@@ -23,6 +25,38 @@ impl RequestId {
     /// Returns true if no reply is sent.
     pub const fn is_oneway(self) -> bool {
         self.0 == 0
+    }
+}
+
+/// Why a Request or BatchRequest message cannot be dispatched.
+#[derive(Debug)]
+pub(crate) enum RequestError {
+    /// The message holds no requests. This is fatal for the connection.
+    Malformed(DecodeError),
+    /// The request must be answered with an exception.
+    Refused(RefusedRequest),
+}
+
+impl RequestError {
+    /// The error of a request with this id.
+    pub(super) fn new(id: RequestId, error: FieldsError) -> Self {
+        match error {
+            FieldsError::NotARequest(error) => Self::Malformed(error),
+            FieldsError::Unacceptable(error) => Self::Refused(RefusedRequest { id, error }),
+        }
+    }
+
+    pub(super) fn into_decode_error(self) -> DecodeError {
+        match self {
+            Self::Malformed(error) => error,
+            Self::Refused(refused) => refused.error,
+        }
+    }
+}
+
+impl From<DecodeError> for RequestError {
+    fn from(error: DecodeError) -> Self {
+        Self::Malformed(error)
     }
 }
 
@@ -46,23 +80,25 @@ pub struct IncomingRequest {
 }
 
 impl IncomingRequest {
-    /// Checks the fields of a Request message.
+    /// Checks the fields of a Request message. Bytes after the parameters are ignored.
     ///
     /// # Errors
-    /// [`DecodeError`], fatal for the connection.
+    /// [`DecodeError`].
     pub fn parse(message: &Message) -> Result<Self, DecodeError> {
-        Self::from_message(message.clone())
+        Self::from_message(message.clone()).map_err(RequestError::into_decode_error)
     }
 
     /// Parses a message that is not needed afterwards.
-    pub(crate) fn from_message(message: Message) -> Result<Self, DecodeError> {
+    pub(crate) fn from_message(message: Message) -> Result<Self, RequestError> {
         let mut decoder = Decoder::new(&message.bytes, EncodingVersion::V1_0);
         let header = decoder.bytes(HEADER_LEN, "header")?;
         let id = RequestId(decoder.int("request id")?);
-        let mut fields = Fields::parse(&mut decoder, id)?;
+        let fields = Fields::parse_or_refuse(&mut decoder, id);
+        let mut fields = fields.map_err(|error| RequestError::new(id, error))?;
         fields.compression = header[COMPRESSION_POSITION];
-        decoder.finish_exact("request")?;
-        let bytes = message.bytes;
+        let end = decoder.position();
+        let mut bytes = message.bytes;
+        bytes.truncate(end);
         Ok(Self { bytes, fields })
     }
 

@@ -12,7 +12,7 @@ use bytes::{Bytes, BytesMut};
 
 use super::batch_scan::{BatchScan, FRAMING_LEN, framing, parse_fields};
 use super::fields::Fields;
-use super::{HeadCache, IncomingRequest, Message};
+use super::{HeadCache, IncomingRequest, Message, RequestError, RequestId};
 use crate::encoding::DecodeError;
 
 /// One or more requests that arrived together: in consecutive Request messages, or in one BatchRequest message. All
@@ -51,13 +51,19 @@ impl RequestBatch {
         Some(Self::new(bytes, FRAMING_LEN, scan))
     }
 
-    /// The requests of a BatchRequest message.
+    /// The requests of a BatchRequest message. Bytes after them are ignored.
     ///
     /// # Errors
-    /// [`DecodeError`], fatal for the connection.
+    /// [`DecodeError`].
     pub fn parse(message: &Message) -> Result<Self, DecodeError> {
-        let scan = BatchScan::of_batch(&message.bytes)?;
-        Ok(Self::new(message.bytes.clone(), 0, scan))
+        Self::from_message(message.clone()).map_err(RequestError::into_decode_error)
+    }
+
+    /// Parses a message that is not needed afterwards.
+    pub(crate) fn from_message(message: Message) -> Result<Self, RequestError> {
+        let scan = BatchScan::of_batch(&message.bytes);
+        let scan = scan.map_err(|error| RequestError::new(RequestId::ONEWAY, error))?;
+        Ok(Self::new(message.bytes, 0, scan))
     }
 
     #[inline]

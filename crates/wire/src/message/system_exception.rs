@@ -102,15 +102,22 @@ impl SystemException {
             2 => Self::ObjectNotExist(decoder.get()?),
             3 => Self::FacetNotExist(decoder.get()?),
             4 => Self::OperationNotExist(decoder.get()?),
-            5 => Self::UnknownLocalException(decoder.get()?),
-            6 => Self::UnknownUserException(decoder.get()?),
-            7 => Self::UnknownException(decoder.get()?),
+            5 => Self::UnknownLocalException(text(decoder)?),
+            6 => Self::UnknownUserException(text(decoder)?),
+            7 => Self::UnknownException(text(decoder)?),
             _ => Self::Other {
                 status,
-                message: decoder.get()?,
+                message: text(decoder)?,
             },
         })
     }
+}
+
+/// Reads a text of the peer's runtime, which a person reads. A text that is not UTF-8 says more than an error about it.
+fn text(decoder: &mut Decoder<'_>) -> Result<String, DecodeError> {
+    let len = decoder.size("message")?;
+    let bytes = decoder.bytes(len, "message")?;
+    Ok(String::from_utf8_lossy(bytes).into_owned())
 }
 
 /// A decoding failure in a servant's parameters is reported as status 5.

@@ -11,3 +11,4 @@ mod compression;
 mod servant;
 mod server;
 mod transports;
+mod unusual;
