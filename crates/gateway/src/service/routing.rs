@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 use super::account::{AccountFull, Held};
 use super::connection_context;
 use super::forwarder::Forwarder;
-use super::outgoing::{self, Outgoing};
+use super::outgoing::{self, COPIED_LEN_MAX, Outgoing};
 use super::overload::{NO_MEMORY, overloaded};
 use super::resumption::{self, Callback, Resumption};
 use super::resumption_object;
@@ -47,7 +47,10 @@ impl Dispatcher for ToClients {
     }
 }
 
-async fn to_server(sessions: Arc<Sessions>, request: Request) -> Result<Response, SystemException> {
+async fn to_server(
+    sessions: Arc<Sessions>,
+    mut request: Request,
+) -> Result<Response, SystemException> {
     let session = session_of(&sessions, &request)?;
     if !session.rates.allow() {
         sessions.counters.rate_exceeded.add(1);
@@ -55,35 +58,37 @@ async fn to_server(sessions: Arc<Sessions>, request: Request) -> Result<Response
         return Err(SystemException::UnknownException(overloaded(text)));
     }
     let identity = request.current().identity();
-    let route = session.route(&identity);
-    let reference = route.as_ref().map(|route| route.twoway.reference());
-    if !session.filter.allows(&identity, reference) {
-        sessions.counters.requests_refused.add(1);
-        tracing::debug!("{:?} may not call {:?}", session.user, identity.to_string());
-        return Err(SystemException::ObjectNotExist(RequestFailed::default()));
-    }
-    let Some(route) = route else {
+    // Before the filter, as in Glacier2: only the route tells the adapter id, and a client whose object was evicted must
+    // be asked to register it again.
+    let Some(route) = session.route(&identity) else {
         return Err(SystemException::ObjectNotExist(RequestFailed {
             identity,
             facet: request.current().facet().to_owned(),
             operation: ADD_PROXY.to_owned(),
         }));
     };
+    let reference = route.twoway.reference();
+    if !session.filter.allows(&identity, reference) {
+        sessions.counters.requests_refused.add(1);
+        tracing::debug!("{:?} may not call {:?}", session.user, identity.to_string());
+        return Err(SystemException::ObjectNotExist(RequestFailed::default()));
+    }
     if makes_session_elsewhere(request.current(), request.operation()) {
         sessions.counters.requests_refused.add(1);
         let text = SESSION_FOR_ALL.to_owned();
         return Err(SystemException::UnknownException(text));
     }
-    // After the look-up: a client whose object was evicted is asked to register it again.
-    let (guard, reference) = (&sessions.guard, route.twoway.reference());
     let client = session.client();
-    let checked = guard.check_call(&client.caller, &identity, request.operation(), reference);
+    let checked =
+        sessions
+            .guard
+            .check_call(&client.caller, &identity, request.operation(), reference);
     if let Err(refused) = checked {
         sessions.counters.requests_refused.add(1);
         return Err(refused);
     }
     let settings = &sessions.settings.to_servers;
-    let routed = RoutedRequest::new(&request, settings, &client.connection_entries);
+    let routed = RoutedRequest::take(&mut request, settings, &client.connection_entries);
     let target = route.target(&routed.mode, request.current().facet());
     session.to_servers_traffic.forwarded.add(1);
     sessions.counters.to_servers.add(1);
@@ -120,14 +125,17 @@ const SESSION_FOR_ALL: &str = "expected a session with one gateway, got a reques
 /// The operation in an exception that asks the client to register the object.
 const ADD_PROXY: &str = "ice_add_proxy";
 
-async fn to_client(sessions: Arc<Sessions>, request: Request) -> Result<Response, SystemException> {
+async fn to_client(
+    sessions: Arc<Sessions>,
+    mut request: Request,
+) -> Result<Response, SystemException> {
     let identity = request.current().identity();
     let session = sessions.of_category(&identity.category);
     let Some(session) = session else {
         sessions.counters.callbacks_refused.add(1);
         return Err(SystemException::ObjectNotExist(RequestFailed::default()));
     };
-    let routed = RoutedRequest::new(&request, &sessions.settings.to_clients, &Context::new());
+    let routed = RoutedRequest::take(&mut request, &sessions.settings.to_clients, &Context::new());
     session.to_client_traffic.forwarded.add(1);
     sessions.counters.to_clients.add(1);
     sessions.counters.to_clients_bytes.add(routed.event.len());
@@ -186,7 +194,9 @@ const REQUEST_LEN: usize = 256;
 const OVERRIDE: &str = "_ovrd";
 
 impl RoutedRequest {
-    fn new(request: &Request, settings: &ForwardingSettings, entries: &Context) -> Self {
+    /// Takes what is forwarded out of a request. The request keeps what its reply needs, in memory of its own: it may
+    /// wait for long, and must not keep the whole read buffer alive.
+    fn take(request: &mut Request, settings: &ForwardingSettings, entries: &Context) -> Self {
         let event = request.event();
         let mut mode = ForwardMode::of(request.current().is_oneway());
         let mut token = None;
@@ -226,15 +236,17 @@ impl RoutedRequest {
             (true, _) => outgoing::with_context(&event, &context),
             // Copy a request that may wait, so that it does not keep the whole read buffer alive.
             (false, true) => event.detached(),
+            (false, false) if event.len() <= COPIED_LEN_MAX => event.detached(),
             (false, false) => event,
         };
+        request.release_parameters();
         let current = request.current();
         let identity = current.identity();
         let texts = identity.name.len() + identity.category.len() + current.facet().len();
         let token_len = token.as_ref().map_or(0, |token| 2 * token.len());
         let context_len: usize = context.iter().map(|(key, it)| key.len() + it.len()).sum();
         // A request that waits keeps these bytes for its answer.
-        let head_len = texts + request.event().len() - request.parameters().len();
+        let head_len = texts + request.event().len();
         Self {
             len: event.len() + head_len + texts + token_len + context_len,
             mode,

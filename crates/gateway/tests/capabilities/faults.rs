@@ -1,16 +1,20 @@
 //! Clients, gateways and back ends that die: what was on its way fails, and nothing else.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use floe::{Communicator, InvokeError, Proxy, SystemException, TypedProxy};
+use floe::dispatch::{DispatchSlot, Requests};
+use floe::{
+    Communicator, Dispatcher, InvokeError, OperationMode, Proxy, SystemException, TypedProxy,
+};
 use floe_gateway::{Gateway, GatewaySettings, PasswordVerifier};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
 use crate::forwarding::{REQUEST, accept, next_message};
 use crate::resumption::{Slow, Survivor};
-use crate::world::{World, call, soon};
+use crate::world::{NOTHING, World, call, soon};
 
 /// How long a session waits for a client that will not come back.
 const GRACE: Duration = Duration::from_millis(50);
@@ -44,6 +48,55 @@ async fn a_back_end_that_dies_fails_its_requests_and_no_others() {
         let good = client.routed(&world.back_end.object("good")).await;
         call(&good.unwrap(), "after").await.expect("it is served");
         assert_eq!(world.gateway.status().sessions, 1);
+        world.shut_down().await;
+    }
+}
+
+/// Fails the first request, by an exception or with its connection.
+struct FailsFirst {
+    breaks_connection: bool,
+    call_count: AtomicUsize,
+}
+
+impl Dispatcher for FailsFirst {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, move |request| {
+            let is_first = self.call_count.fetch_add(1, Ordering::Relaxed) == 0;
+            if is_first && self.breaks_connection {
+                let connection = request.current().connection();
+                connection.expect("the gateway is elsewhere").abort();
+            }
+            std::future::ready(match is_first {
+                true => Err(SystemException::UnknownException("the first".to_owned())),
+                false => request.returned_nothing(),
+            })
+        });
+    }
+}
+
+#[tokio::test]
+async fn an_idempotent_request_that_fails_is_sent_once_more_as_by_glacier2() {
+    for buffered in [true, false] {
+        let world = World::with(|settings| settings.to_servers.buffered = buffered).await;
+        let client = world.client().await;
+        let cases = [false, true].map(|breaks| {
+            [OperationMode::Normal, OperationMode::Idempotent].map(|mode| (breaks, mode))
+        });
+        for (breaks_connection, mode) in cases.into_iter().flatten() {
+            let servant = Arc::new(FailsFirst {
+                breaks_connection,
+                call_count: AtomicUsize::new(0),
+            });
+            let name = format!("{breaks_connection} {mode:?}");
+            let object = world.back_end.adapter.add(&*name, servant.clone());
+            let object = client.routed(&object.expect("new")).await.unwrap();
+            let called = soon(object.invoke("op", mode, NOTHING)).await.map(drop);
+            let count = servant.call_count.load(Ordering::Relaxed);
+            match mode.is_idempotent() {
+                true => assert_eq!((called.is_ok(), count), (true, 2), "{name}: {called:?}"),
+                false => assert_eq!((called.is_ok(), count), (false, 1), "{name}"),
+            }
+        }
         world.shut_down().await;
     }
 }

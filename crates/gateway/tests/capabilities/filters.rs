@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use floe::{Proxy, TypedProxy};
+use floe::{InvokeError, Proxy, SystemException, TypedProxy};
 use floe_access::Access;
 use floe_gateway::{GatewaySettings, PasswordVerifier};
 use proptest::prelude::*;
@@ -208,6 +208,25 @@ async fn run(
         soon(server.communicator.shutdown()).await;
     }
     (reached, expected)
+}
+
+/// Its proxy may name an adapter that the filter accepts. Only the routing table knew that.
+#[tokio::test]
+async fn an_object_that_was_evicted_is_asked_for_again_whatever_the_filter() {
+    let world = World::with(|settings| {
+        settings.filter.accept_categories = vec!["a".to_owned()];
+        settings.filter.accept_adapter_ids = vec!["Open".to_owned()];
+    })
+    .await;
+    let client = world.client().await;
+    let evicted: Proxy = client.connection.proxy("b/x".parse().unwrap());
+    match call(&evicted, "op").await {
+        Err(InvokeError::System(SystemException::ObjectNotExist(failed))) => {
+            assert_eq!(failed.operation, "ice_add_proxy");
+        }
+        other => panic!("expected that it does not exist, got {other:?}"),
+    }
+    world.shut_down().await;
 }
 
 proptest! {

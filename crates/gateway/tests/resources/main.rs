@@ -14,12 +14,12 @@ use std::time::Duration;
 
 use floe::contracts::glacier2::RouterProxy;
 use floe::dispatch::{DispatchSlot, Requests};
-use floe::{Communicator, Dispatcher, Proxy, TypedProxy};
+use floe::{Communicator, Dispatcher, OperationMode, Proxy, TypedProxy};
 use floe_gateway::PasswordVerifier;
 use tokio::net::TcpListener;
 use tokio::sync::Mutex;
 
-use world::{BackEnd, World, call, soon};
+use world::{BackEnd, NOTHING, World, call, soon};
 
 /// Held by the test that measures.
 static ALONE: Mutex<()> = Mutex::const_new(());
@@ -85,6 +85,61 @@ impl Dispatcher for Silent {
             let () = std::future::pending().await;
             request.returned_nothing()
         });
+    }
+}
+
+/// A waiting request keeps the memory that it counts with, and not all that was read with it.
+#[tokio::test]
+async fn a_request_that_waits_does_not_keep_the_read_buffer() {
+    const COUNT: usize = 150;
+    // As much as is read at a time, in messages that share a buffer.
+    const BESIDES: usize = 24;
+    const BESIDES_LEN: usize = 12_000;
+    for is_buffered in [true, false] {
+        let _alone = ALONE.lock().await;
+        let world = World::with(|settings| settings.to_servers.buffered = is_buffered).await;
+        let back_end = &world.back_end;
+        let silent = back_end.adapter.add("silent", Silent).expect("one");
+        let client = world.client().await;
+        let silent = client.routed(&silent).await.expect("registered");
+        // The gateway drops what is sent to an object that it does not know.
+        let nobody = client
+            .connection
+            .proxy("nobody".parse().expect("an identity"));
+        let nobody = nobody.ice_oneway();
+        let len = 6 + BESIDES_LEN as i32;
+        let besides = [&len.to_le_bytes()[..], &[1, 1], &[0; BESIDES_LEN]].concat();
+        let mut calls = tokio::task::JoinSet::new();
+        let mut before = 0;
+        for number in 0..2 * COUNT {
+            if number == COUNT {
+                before = resident();
+            }
+            // The first rounds let the process grow as it does in any case.
+            if number >= COUNT {
+                let silent = silent.clone();
+                calls.spawn(
+                    async move { silent.invoke("op", OperationMode::Normal, NOTHING).await },
+                );
+                tokio::task::yield_now().await;
+            }
+            for _ in 0..BESIDES {
+                let sent = nobody.invoke("op", OperationMode::Normal, &besides);
+                soon(sent).await.expect("it is oneway");
+            }
+            soon(client.router.get_session_timeout())
+                .await
+                .expect("it is served");
+        }
+        assert_eq!(world.gateway.status().to_servers, COUNT as u64);
+        let grown = resident().saturating_sub(before);
+        let counted = world.gateway.status().memory;
+        assert!(
+            grown < 10 << 20,
+            "is_buffered: {is_buffered}: {counted} bytes are counted, {grown} are held"
+        );
+        // A shutdown would wait for the answers.
+        calls.abort_all();
     }
 }
 

@@ -23,8 +23,7 @@ pub(super) struct Availability {
     retry_count: RetryCount,
     /// How long a subscriber stays offline after a failure that is tolerated.
     pub(super) discard_interval: Duration,
-    /// Only the reply of a twoway subscriber proves that it is alive.
-    is_twoway: bool,
+    failure_reset: FailureReset,
     failure_count: u32,
     /// True if its connection broke and no event has been delivered since. An interval offline resets this, because
     /// another connection follows.
@@ -45,6 +44,28 @@ pub(crate) enum DeliveryFailure {
     Ours,
 }
 
+/// When the failures so far are forgotten.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FailureReset {
+    /// When a reply proves that the subscriber is alive.
+    Reply,
+    /// When an event is added to a batch. So the count never exceeds 1, and a batch subscriber whose `retryCount` is at
+    /// least 1 is tried again after any number of failures.
+    Collected,
+    /// Never, because a oneway request proves nothing.
+    Never,
+}
+
+impl FailureReset {
+    fn of(delivery: DeliveryMode) -> Self {
+        match delivery {
+            DeliveryMode::Twoway { .. } | DeliveryMode::Link => Self::Reply,
+            DeliveryMode::Batch => Self::Collected,
+            DeliveryMode::Oneway | DeliveryMode::Pull { .. } => Self::Never,
+        }
+    }
+}
+
 impl Availability {
     pub(super) fn new(qos: &Qos, discard_interval: Duration) -> Self {
         Self {
@@ -52,10 +73,7 @@ impl Availability {
             offline_until: None,
             retry_count: qos.retry_count,
             discard_interval,
-            is_twoway: matches!(
-                qos.delivery,
-                DeliveryMode::Twoway { .. } | DeliveryMode::Link
-            ),
+            failure_reset: FailureReset::of(qos.delivery),
             failure_count: 0,
             has_broken: false,
         }
@@ -82,7 +100,7 @@ impl Availability {
     /// Events reached the subscriber.
     pub(super) fn handle_delivered(&mut self) {
         self.has_broken = false;
-        if self.is_twoway {
+        if self.failure_reset == FailureReset::Reply {
             self.failure_count = 0;
         }
     }
@@ -96,7 +114,9 @@ impl Availability {
             return false;
         }
         if failure != DeliveryFailure::Hard && self.retry_count.tolerates(self.failure_count) {
-            self.failure_count += 1;
+            if self.failure_reset != FailureReset::Collected {
+                self.failure_count += 1;
+            }
             self.state = SubscriptionState::Offline;
             self.has_broken = false;
             self.offline_until = now.checked_add(self.discard_interval);

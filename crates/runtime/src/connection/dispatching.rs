@@ -233,6 +233,8 @@ impl Dispatching {
         let slot = std::mem::take(&mut self.slot);
         let permit = self.budget.permit(parameters_len.max(self.taken_len));
         let asked = asked.filter(|request| !request.id().is_oneway());
+        // The task may wait for long, and the servant may have released the message.
+        let asked = asked.map(|request| request.without_parameters());
         let finish = finish(connection, asked, slot, permit);
         self.connection.tasks.spawn(finish);
     }

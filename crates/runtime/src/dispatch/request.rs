@@ -129,6 +129,16 @@ impl Request {
         self.parts.current.request.parameters()
     }
 
+    /// Releases the parameters, and copies the rest into memory of its own. The request has no parameters then.
+    ///
+    /// Call it before a long wait, if the parameters are not needed any more. Otherwise the request may keep the whole
+    /// buffer alive that it was read into, up to 256 KiB, or a message of any length. Events that were taken from the
+    /// request before share that buffer, unless they are [detached](Event::detached).
+    pub fn release_parameters(&mut self) {
+        let request = &mut self.parts.current.request;
+        *request = request.without_parameters();
+    }
+
     /// Operation, mode, context and encoded parameters, ready for [`Proxy::forward`](crate::Proxy::forward) to another
     /// object.
     pub fn event(&self) -> Event {

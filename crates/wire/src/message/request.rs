@@ -130,6 +130,27 @@ impl IncomingRequest {
         self.fields.clear();
     }
 
+    /// Copies everything but the parameters into memory of its own. The copy has no parameters.
+    ///
+    /// A request that waits for its reply needs no more. The whole request would keep the buffer alive that it was read
+    /// into, with the messages before and behind it.
+    #[must_use]
+    pub fn without_parameters(&self) -> Self {
+        let head = self.fields.head(&self.bytes);
+        let mut bytes = Vec::with_capacity(head.len() + ENCAPSULATION_HEADER_LEN);
+        bytes.extend_from_slice(head);
+        let EncodingVersion { major, minor } = self.encoding();
+        bytes.extend_from_slice(&(ENCAPSULATION_HEADER_LEN as i32).to_le_bytes());
+        bytes.extend_from_slice(&[major, minor]);
+        let mut fields = self.fields;
+        fields.cut_to_head();
+        fields.parameters.end += ENCAPSULATION_HEADER_LEN as u32;
+        Self {
+            bytes: bytes.into(),
+            fields,
+        }
+    }
+
     /// Number of the request on its connection.
     #[inline]
     pub fn id(&self) -> RequestId {
@@ -284,5 +305,50 @@ impl fmt::Debug for IncomingRequest {
             .field("encoding", &self.fields.encoding)
             .field("parameters_len", &self.fields.parameters.len())
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::BytesMut;
+
+    use super::*;
+    use crate::message::{RequestHead, RequestTarget};
+
+    #[test]
+    fn a_request_without_parameters_keeps_all_else_and_not_its_message() {
+        let identity = Identity::with_category("o", "c");
+        let header = RequestHead {
+            target: &RequestTarget::new(&identity, "f"),
+            operation: "op",
+            mode: OperationMode::Idempotent,
+            context: &Context::from([("k".into(), "v".into())]),
+        };
+        let mut bytes = Vec::new();
+        let written = header.write_with(&mut bytes, RequestId(7), |encoder| {
+            encoder.encapsulation(EncodingVersion::V1_0, |encoder| encoder.bytes(&[9; 1000]));
+        });
+        written.unwrap();
+        // The reply may be compressed.
+        bytes[COMPRESSION_POSITION] = 1;
+        let message = Message::split(&mut BytesMut::from(&bytes[..]), 10_000);
+        let message = message.unwrap().unwrap();
+        let whole = IncomingRequest::parse(&message).unwrap();
+        let kept = whole.without_parameters();
+        assert_eq!(kept.id(), whole.id());
+        assert_eq!(kept.target(), whole.target());
+        assert_eq!(kept.target_bytes(), whole.target_bytes());
+        assert_eq!(kept.context(), whole.context());
+        assert_eq!(
+            (kept.mode(), kept.encoding()),
+            (whole.mode(), whole.encoding())
+        );
+        assert_eq!(kept.reply_compression(), whole.reply_compression());
+        assert!(kept.has_no_parameters() && kept.encapsulation().payload.is_empty());
+        assert_eq!(kept.parameters(), [6, 0, 0, 0, 1, 0][..]);
+        assert!(kept.event().ends_with(&kept.parameters()));
+        assert!(!message.bytes.is_unique());
+        drop(whole);
+        assert!(message.bytes.is_unique());
     }
 }

@@ -300,6 +300,9 @@ def adapters(client):
         proxy = client.communicator.stringToProxy(text)
         attempt(text, Routed.ServicePrx.uncheckedCast(proxy).who)
     attempt("direct", client.service.who)
+    # An object that is not in the routing table, without the client's runtime, which would register it.
+    unknown = client.router.ice_identity(Ice.Identity("unknown", "shut"))
+    attempt("unknown", lambda: unknown.ice_invoke("who", Ice.OperationMode.Normal, b"\6\0\0\0\1\1"))
     attempt("long", client.proxy("x" * 200).who)
     attempt("no session any more", client.router.refreshSession)
 

@@ -287,6 +287,10 @@ fn adapters_and_long_proxies_are_filtered_as_by_glacier2() {
     ] {
         let lines = converse(&ice, "adapters", &with_login(filters), &[]);
         assert_line(&lines, "two @ Shut: ObjectNotExistException /two '' who");
+        assert_line(
+            &lines,
+            "unknown: ObjectNotExistException shut/unknown '' ice_add_proxy",
+        );
         assert_line(&lines, step);
     }
 }

@@ -297,6 +297,23 @@ fn a_reply_proves_that_a_twoway_subscriber_is_alive() {
 }
 
 #[test]
+fn a_batch_subscriber_that_may_fail_once_may_fail_any_number_of_times() {
+    let qos = qos(DeliveryMode::Batch, RetryCount::Limited(1));
+    let limits = limits(OverflowPolicy::DropOldest);
+    let mut subscription = Subscription::new(&qos, limits, DISCARD_INTERVAL);
+    let mut now = Instant::now();
+    for number in 0..4 {
+        now += DISCARD_INTERVAL;
+        subscription.handle_events(event(number), now);
+        let mut taken = Vec::new();
+        subscription.take(1, usize::MAX, &mut taken, Instant::now);
+        assert_eq!(numbers(&taken), [number]);
+        subscription.handle_failed(1, DeliveryFailure::Soft, now);
+        assert_eq!(subscription.state(), SubscriptionState::Offline);
+    }
+}
+
+#[test]
 fn an_object_that_does_not_exist_is_never_tried_again() {
     let now = Instant::now();
     let subscription = failed(RetryCount::Unlimited, DeliveryFailure::Hard, now);

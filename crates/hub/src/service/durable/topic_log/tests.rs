@@ -8,6 +8,7 @@ use crate::core::durable::SavedPosition;
 use crate::core::log::Retention;
 use crate::core::{HubLimits, Qos};
 use crate::log::{Damage, Done, LogError, Wake};
+use crate::service::destroyed_topics::tests::events;
 use crate::service::user_accounts::UserAccounts;
 
 #[test]
@@ -193,4 +194,19 @@ fn other_subscriptions_are_found_while_a_new_one_waits_for_the_disk() {
     creating.join().expect("no panic").expect("a new position");
     assert!(log.named("d").is_some());
     let _ = std::fs::remove_dir_all(positions);
+}
+
+/// Live subscribers do not wait for the disk (ADR 61). So a publisher that sends a refused event again sends it to them
+/// twice, as the guide says.
+#[tokio::test]
+async fn an_event_that_the_log_refuses_still_goes_to_live_subscribers() {
+    let log = TopicLog::in_memory("t", DurableSettings::default(), &Arc::default());
+    log.close();
+    for _ in 0..2 {
+        let Appending { fresh, outcome } = log.append(events(1), None);
+        assert_eq!(fresh.iter().map(Events::len).sum::<usize>(), 1);
+        let refused = outcome.await.expect_err("it is closed");
+        assert!(refused.to_string().contains("the event is not stored"));
+    }
+    assert_eq!(log.contents().events, 0);
 }
