@@ -11,7 +11,7 @@
 use super::{Processes, ScenarioInfo, Unit, case};
 use crate::contender::calls::case::{Case, Extent};
 use crate::contender::calls::{
-    CAPNP, CYCLONEDDS, FLOE, FLOE_TUNED, FLOOR, GRPC_CPP, ICE, OMNIORB, TONIC, ZEROMQ,
+    CAPNP, CYCLONEDDS, FLOE, FLOOR, GRPC_CPP, ICE, OMNIORB, TONIC, ZEROMQ,
 };
 use crate::placement::Placement;
 
@@ -21,7 +21,6 @@ pub(super) const LATENCY: ScenarioInfo = ScenarioInfo {
     contenders: &[
         &FLOOR,
         &FLOE,
-        &FLOE_TUNED,
         &ICE,
         &OMNIORB,
         &TONIC,
@@ -59,7 +58,6 @@ pub(super) const LATENCY: ScenarioInfo = ScenarioInfo {
     knows: |name| Case::has_extent(name, |extent| matches!(extent, Extent::Calls(_))),
     ratios: &[
         ("floe", "floor"),
-        ("floe-tuned", "floe"),
         ("ice", "floe"),
         ("omniorb", "floe"),
         // As the published tests compare them.

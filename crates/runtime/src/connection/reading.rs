@@ -443,21 +443,28 @@ impl Reading {
         };
         buffers.lend_to(&mut self.dispatching);
         self.has_message |= !matches!(buffers.event, None | Some(ConnectionEvent::Heartbeat));
-        // Borrowed in place, because a batch is expensive to move.
-        if let Some(ConnectionEvent::Requests(batch)) = &mut buffers.event {
-            self.dispatching.dispatch(batch).await;
+        // Borrowed in place, because a batch is expensive to move, and a value that waits would enlarge the task of each
+        // connection.
+        match &mut buffers.event {
+            Some(ConnectionEvent::Requests(batch)) => self.dispatching.dispatch(batch).await,
+            Some(ConnectionEvent::Refused(refused)) => {
+                Box::pin(self.dispatching.refuse(refused)).await;
+            }
+            _ => {}
         }
         match buffers.event.take() {
-            None | Some(ConnectionEvent::Requests(_) | ConnectionEvent::Compressed(_)) => {}
+            None
+            | Some(
+                ConnectionEvent::Requests(_)
+                | ConnectionEvent::Refused(_)
+                | ConnectionEvent::Compressed(_),
+            ) => {}
             Some(ConnectionEvent::Validated) => {
                 self.connection.mark_validated();
             }
             Some(ConnectionEvent::Closed(recipients)) => {
                 ReplyRecipient::refuse(recipients, self.connection.peer());
                 return true;
-            }
-            Some(ConnectionEvent::Refused(refused)) => {
-                Box::pin(self.dispatching.refuse(&refused)).await;
             }
             Some(ConnectionEvent::Heartbeat) => {
                 Keepalive::call_heartbeat_listener(&self.connection)
