@@ -41,8 +41,13 @@ pub(crate) const FLOE: Contender = Contender {
 pub(crate) const FLOE_TUNED: Contender = Contender {
     name: "floe-tuned",
     refusal: |case| {
-        refusal(case, |case| {
-            is_blocking(case).then_some("the blocking face has no runtime")
+        refusal(case, |case| match case {
+            _ if is_blocking(case) => Some("the blocking face has no runtime"),
+            Case { is_unix: true, .. }
+            | Case {
+                is_polling: true, ..
+            } => Some("what one thread saves is asked over TCP, without polling"),
+            _ => None,
         })
     },
     encoding: None,
