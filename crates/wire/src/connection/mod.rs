@@ -65,8 +65,9 @@ pub enum ConnectionEvent<T> {
     /// Dispatch these requests. For each twoway request, call [`StateMachine::handle_dispatched`] when its reply has
     /// been appended to the output.
     Requests(RequestBatch),
-    /// Answer this request with its exception; or a batch, of which no request is dispatched. If it is twoway, call [`StateMachine::handle_dispatched`] when the reply
-    /// has been appended to the output.
+    /// Dispatch nothing, and answer this request with its exception. It stands for a whole batch if one of its requests
+    /// is refused. If it is twoway, call [`StateMachine::handle_dispatched`] when the reply has been appended to the
+    /// output.
     Refused(RefusedRequest),
     /// The peer is alive.
     Heartbeat,
