@@ -34,6 +34,7 @@ pub fn dispatch<A: Answer>(dispatcher: Arc<A>, requests: Requests, slot: &mut Di
         let Requests {
             front: mut request,
             mut rest,
+            ..
         } = requests;
         loop {
             let response = {

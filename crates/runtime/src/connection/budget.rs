@@ -203,6 +203,18 @@ pub(super) fn budget(settings: &Settings) -> Arc<Semaphore> {
     Arc::new(Semaphore::new(budget_len(settings) as usize))
 }
 
+/// Takes permits for a request that is answered after its dispatch. It has no task, so that its bytes alone count. If fewer
+/// permits are left, it takes those. Only a dispatch of the connection may call this.
+pub(super) fn hold(permits: &Semaphore, parameters_len: usize) -> u32 {
+    let share = u32::try_from(1 + parameters_len / PERMIT_LEN).unwrap_or(u32::MAX);
+    let left = u32::try_from(permits.available_permits()).unwrap_or(u32::MAX);
+    let share = share.min(left);
+    if let Ok(permit) = permits.try_acquire_many(share) {
+        permit.forget();
+    }
+    share
+}
+
 pub(super) fn budget_len(settings: &Settings) -> u32 {
     let limit = u32::try_from(settings.dispatch_limit.max(1)).unwrap_or(u32::MAX);
     let most = u32::try_from(Semaphore::MAX_PERMITS).unwrap_or(u32::MAX);

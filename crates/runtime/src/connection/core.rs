@@ -10,7 +10,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
-use floe_wire::connection::{Heartbeats, IdleCheck, Liveness, Role, SendQueue, StateMachine};
+use floe_wire::connection::{
+    FlushPolicy, Heartbeats, IdleCheck, Liveness, Role, SendQueue, StateMachine,
+};
 use floe_wire::encoding::Buffer;
 use floe_wire::message::{
     Compression, HEADER_LEN, IncomingRequest, RequestId, VALIDATE_CONNECTION,
@@ -468,6 +470,23 @@ impl RequestSource for ConnectionCore {
                 || self.settings.compressions.contains(&compression)
         };
         self.compression().compress_reply(may_use, request, reply);
+    }
+
+    fn hold(&self, parameters_len: usize) -> u32 {
+        budget::hold(&self.dispatches, parameters_len)
+    }
+
+    fn release(&self, held: usize) {
+        self.dispatches.add_permits(held);
+    }
+
+    fn answer(self: Arc<Self>, replies: &mut Buffer, count: usize) {
+        self.output
+            .send_replies(&self, replies, count, FlushPolicy::Now);
+    }
+
+    fn is_closed(&self) -> bool {
+        self.lock().machine.is_closed()
     }
 }
 

@@ -123,9 +123,12 @@ impl LentRequests {
 
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.state
-            .as_ref()
-            .is_none_or(|state| state.batch.len() == 0)
+        self.len() == 0
+    }
+
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.state.as_ref().map_or(0, |state| state.batch.len())
     }
 
     fn give_back(&mut self) {

@@ -5,6 +5,8 @@
 //! - `request.rs`: a request, its response, and the bytes of the reply
 //! - `current.rs`: everything known about a request besides its parameters
 //! - `taken_events.rs`: requests that a dispatcher takes undecoded, as events
+//! - `taken_requests.rs`: requests that a dispatcher takes one by one, without a future for each
+//! - `deferred_replies.rs`: replies that leave after the dispatch of their requests
 //! - `slot.rs`: the reusable memory in which dispatches run
 //! - `origin.rs`: what the requests of one connection share
 //! - `dispatch_fn.rs`: a dispatcher that is a function
@@ -19,6 +21,7 @@ mod adapter_budget;
 mod adapter_core;
 mod adapter_names;
 mod current;
+mod deferred_replies;
 mod dispatch_fn;
 mod hold;
 mod interceptor;
@@ -30,6 +33,7 @@ mod servant_locator;
 mod servants;
 mod slot;
 mod taken_events;
+mod taken_requests;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -41,6 +45,7 @@ pub(crate) use adapter_budget::{AdapterBudget, AddressDispatches, PendingShare, 
 pub(crate) use adapter_core::{AdapterCore, ListenState};
 pub(crate) use adapter_names::AdapterNames;
 pub use current::Current;
+pub(crate) use deferred_replies::{DeferredReplies, DeferredReply, ReadyReplies};
 pub use dispatch_fn::dispatch_fn;
 pub(crate) use interceptor::push as push_interceptor;
 pub use interceptor::{DispatchInterceptor, NextDispatch};
@@ -56,6 +61,7 @@ pub(crate) use servants::ServantCache;
 pub use slot::DispatchSlot;
 pub(crate) use slot::panicked;
 pub use taken_events::TakenEvents;
+pub(crate) use taken_requests::Taken;
 
 /// Answers requests: an adapter calls its servants through this trait.
 ///

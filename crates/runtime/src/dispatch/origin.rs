@@ -17,6 +17,19 @@ pub(crate) trait RequestSource: Any + Send + Sync {
 
     /// Compresses the reply to a request whose caller accepts compression.
     fn compress_reply(&self, request: &IncomingRequest, reply: &mut Buffer);
+
+    /// Lets a request with parameters of this length count as a dispatch until [`RequestSource::release`]. Returns what it
+    /// takes of the limits. Only a dispatch of this connection may call it.
+    fn hold(&self, parameters_len: usize) -> u32;
+
+    /// Gives back what requests took of the limits.
+    fn release(&self, held: usize);
+
+    /// Sends replies to requests whose dispatch has ended. `replies` is empty afterwards.
+    fn answer(self: Arc<Self>, replies: &mut Buffer, count: usize);
+
+    /// Returns true if the connection is closed.
+    fn is_closed(&self) -> bool;
 }
 
 /// The adapter that answers the requests of a connection. It can be replaced.

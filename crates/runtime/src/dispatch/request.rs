@@ -10,6 +10,7 @@ use floe_wire::message::{
     IncomingRequest, OperationMode, Outcome, RequestId, SystemException, reply,
 };
 
+use super::deferred_replies::encode_exception_to;
 use super::{Current, Origin};
 use crate::error::OperationError;
 use crate::event::{Event, EventsBuilder};
@@ -22,6 +23,14 @@ const PINNED_MAX: usize = 4;
 #[derive(Debug)]
 pub struct Request {
     parts: Box<RequestParts>,
+}
+
+/// The result of an operation that every object has.
+pub(crate) enum Builtin<'a> {
+    Pinged,
+    IsA(bool),
+    Id(&'a str),
+    Ids(&'a [&'a str]),
 }
 
 /// The encoded reply to a request; empty for a oneway request.
@@ -105,6 +114,10 @@ impl Request {
 
     pub(super) fn into_parts(self) -> Box<RequestParts> {
         self.parts
+    }
+
+    pub(super) fn parts_mut(&mut self) -> &mut RequestParts {
+        &mut self.parts
     }
 
     /// The operation.
@@ -270,24 +283,33 @@ impl Request {
     /// # Errors
     /// [`SystemException::OperationNotExist`] for any other operation.
     pub fn builtin(self, type_id: &str, type_ids: &[&str]) -> Result<Response, SystemException> {
+        let result = self.builtin_result(type_id, type_ids)?;
+        self.returned(|encoder| result.encode(encoder))
+    }
+
+    /// The result of an operation that every object has; see [`Request::builtin`].
+    pub(crate) fn builtin_result<'a>(
+        &self,
+        type_id: &'a str,
+        type_ids: &'a [&'a str],
+    ) -> Result<Builtin<'a>, SystemException> {
         match self.operation() {
             "ice_ping" => {
                 self.decode_nothing(OperationMode::BUILTIN)?;
-                self.returned_nothing()
+                Ok(Builtin::Pinged)
             }
             "ice_isA" => {
                 let wanted: String =
                     self.decode(OperationMode::BUILTIN, |decoder| decoder.get())?;
-                let is_a = type_ids.contains(&wanted.as_str());
-                self.returned(|encoder| encoder.put(&is_a))
+                Ok(Builtin::IsA(type_ids.contains(&wanted.as_str())))
             }
             "ice_id" => {
                 self.decode_nothing(OperationMode::BUILTIN)?;
-                self.returned(|encoder| encoder.string(type_id))
+                Ok(Builtin::Id(type_id))
             }
             "ice_ids" => {
                 self.decode_nothing(OperationMode::BUILTIN)?;
-                self.returned(|encoder| encoder.put(type_ids))
+                Ok(Builtin::Ids(type_ids))
             }
             _ => Err(SystemException::OperationNotExist(
                 self.parts.current.request.target(),
@@ -346,6 +368,17 @@ impl Request {
     }
 }
 
+impl Builtin<'_> {
+    pub(super) fn encode(&self, encoder: &mut Encoder<'_>) {
+        match self {
+            Self::Pinged => {}
+            Self::IsA(is_a) => encoder.put(is_a),
+            Self::Id(type_id) => encoder.string(type_id),
+            Self::Ids(type_ids) => encoder.put(*type_ids),
+        }
+    }
+}
+
 impl Response {
     /// Returns true if the servant threw a user exception. Always false for a oneway request.
     pub fn is_user_exception(&self) -> bool {
@@ -394,11 +427,6 @@ pub(crate) fn encode_reply(
 pub(crate) fn encode_exception(request: &IncomingRequest, exception: SystemException) -> Buffer {
     let exception = exception.with_target(&request.target());
     let mut buffer = Buffer::default();
-    let written = reply::write_outcome(&mut buffer, request.id(), &Outcome::System(exception));
-    if let Err(error) = written {
-        let exception = SystemException::UnknownLocalException(error.to_string());
-        // Encoding a short text cannot fail.
-        let _ = reply::write_outcome(&mut buffer, request.id(), &Outcome::System(exception));
-    }
+    encode_exception_to(&mut buffer, request.id(), exception);
     buffer
 }

@@ -16,13 +16,19 @@ use super::{DispatchSlot, Dispatched, LentRequests, Request, Response, TakenEven
 pub struct Requests {
     pub(crate) front: Request,
     pub(crate) rest: LentRequests,
+    /// True if the connection that read them passes them, and nothing in between waits for their replies.
+    pub(super) is_direct: bool,
 }
 
 impl Requests {
-    /// The first request, and those that follow it.
+    /// The first request, and those that follow it, as a connection passes them.
     #[inline]
     pub(crate) fn new(front: Request, rest: LentRequests) -> Self {
-        Self { front, rest }
+        Self {
+            front,
+            rest,
+            is_direct: true,
+        }
     }
 
     /// The request at the front.
@@ -58,6 +64,7 @@ impl From<Request> for Requests {
         Self {
             front,
             rest: LentRequests::default(),
+            is_direct: false,
         }
     }
 }
@@ -78,6 +85,7 @@ where
     let Requests {
         front: mut request,
         mut rest,
+        ..
     } = requests;
     loop {
         let response = {

@@ -46,10 +46,12 @@
 //! - `near.rs`: the name that was probably meant
 //! - `qos.rs`: quality of service; `subscribe.rs`: builders of subscriptions
 //! - `subscription.rs`: handles of subscriptions; `interruption.rs`: what they report besides events
-//! - `inbox.rs`: servants that take events; `stamped.rs`: events with their places in a log
+//! - `inbox/`: everything between the requests of a hub and the consumer of a stream; `stamped.rs`: events with their places in a log
+//! - `servants.rs`: the dispatchers of a subscription; `arrivals.rs`: counts what arrives at them
 //! - `session.rs`: keeps a subscription alive; `receiver.rs`: the object that the hub delivers to
 
 mod address;
+mod arrivals;
 mod client;
 mod error;
 mod inbox;
@@ -57,6 +59,7 @@ mod interruption;
 mod near;
 mod qos;
 mod receiver;
+mod servants;
 mod session;
 mod stamped;
 mod subscribe;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use floe_wire::reference::{Identity, Reference, Target};
 
 use super::HubError;
-use super::inbox::LOST_FACET;
+use super::servants::LOST_FACET;
 use crate::adapter::Adapter;
 use crate::communicator::Communicator;
 use crate::connection::Connection;

@@ -20,8 +20,9 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::client::{failed, with_answer_timeout};
-use super::inbox::{Arrivals, InterruptionSink, LOST_FACET};
+use super::arrivals::Arrivals;
 use super::receiver::{Receiver, SubscriptionServants, local_endpoints};
+use super::servants::{InterruptionSink, LOST_FACET};
 use super::{CALLBACK_FACET, HubClient, HubError, Interruption, Qos};
 use crate::adapter::unique_name;
 use crate::connection::Connection;
@@ -154,7 +155,7 @@ impl<T: InterruptionSink> Session<T> {
                 }
                 () = sleep(*check_interval) => {}
             }
-            let is_delivering = arrivals.count() != count || arrivals.is_dispatching();
+            let is_delivering = arrivals.count() != count || arrivals.has_unanswered();
             if !is_delivering && let Err(reason) = self.check(active).await {
                 return reason;
             }
@@ -171,12 +172,12 @@ impl<T: InterruptionSink> Session<T> {
                 return Err("the hub has ended the subscription".to_owned());
             }
             // A consumer that is behind may block the reading of the connection, and so the reply.
-            Err(_) if arrivals.is_dispatching() => return Ok(()),
+            Err(_) if arrivals.has_unanswered() => return Ok(()),
             Err(error) => return Err(error.to_string()),
         }
         let arrived = timeout(DELIVERY_TIMEOUT, arrivals.wait_beyond(count)).await;
         match arrived {
-            Err(_) if self.config.qos.is_prompt() && !arrivals.is_dispatching() => {
+            Err(_) if self.config.qos.is_prompt() && !arrivals.has_unanswered() => {
                 Err("the hub no longer delivers events".to_owned())
             }
             _ => Ok(()),

@@ -11,13 +11,16 @@ use floe_wire::reference::{Identity, ParseReferenceError};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::inbox::{Arrivals, CountedDispatcher, EventServant, InterruptionSink, LossServant};
+use super::arrivals::Arrivals;
+use super::inbox::inbox;
+use super::servants::{CountedDispatcher, EventDispatcher, InterruptionSink, LossServant};
 use super::receiver::SubscriptionServants;
 use super::session::{Session, SubscriptionConfig};
 use super::subscription::{ServantSubscription, Subscription, SubscriptionTask};
 use super::{HubError, Qos, Topic, TypedEvent};
 use crate::adapter::{IntoIdentity, unique_name};
 use crate::codegen::Answer;
+use crate::dispatch::Dispatcher;
 use crate::error::AdapterError;
 
 /// Default capacity of a stream of events: a consumer may pause for a moment.
@@ -65,23 +68,20 @@ impl SubscribeOptions {
     }
 
     /// Subscribes, and starts the task that keeps the subscription alive.
-    async fn start<A: Answer, T: InterruptionSink + Clone>(
+    async fn start<T: InterruptionSink + Clone>(
         self,
-        answer: A,
+        events: Arc<dyn Dispatcher>,
+        arrivals: Arc<Arrivals>,
         sink: T,
     ) -> Result<SubscriptionTask, HubError> {
         let hub = self.topic.hub().clone();
-        let arrivals = Arc::new(Arrivals::default());
         let identity = match self.identity {
             Some(identity) => identity.map_err(HubError::Identity)?,
             None => Identity::with_category(unique_name(), "floe"),
         };
         let servants = SubscriptionServants {
             identity: identity.clone(),
-            events: Arc::new(CountedDispatcher {
-                inner: answer,
-                arrivals: arrivals.clone(),
-            }),
+            events,
             losses: Arc::new(LossServant(sink.clone())),
         };
         let tasks = hub.communicator().core().environment().tasks();
@@ -170,13 +170,16 @@ impl<E: TypedEvent> Subscribe<E> {
         if E::WANTS_STAMPS {
             self.options.qos = self.options.qos.entry("floe.stamps", "yes");
         }
-        let (sender, items) = mpsc::channel(self.capacity);
-        let servant = EventServant {
-            events: sender.clone(),
-            awaits_consumer: self.options.qos.is_durable(),
+        let arrivals = Arc::new(Arrivals::default());
+        let communicator = self.options.topic.hub().communicator();
+        let tasks = communicator.core().environment().tasks();
+        let is_durable = self.options.qos.is_durable();
+        let (inbox, reader) = inbox(self.capacity, is_durable, arrivals.clone(), tasks);
+        let events = EventDispatcher {
+            inbox: inbox.clone(),
         };
-        let task = self.options.start(servant, sender).await?;
-        Ok(Subscription::new(items, task))
+        let task = self.options.start(Arc::new(events), arrivals, inbox);
+        Ok(Subscription::new(reader, task.await?))
     }
 }
 
@@ -196,8 +199,13 @@ impl<A: Answer> SubscribeServant<A> {
     /// [`HubError`]
     pub async fn start(self) -> Result<ServantSubscription, HubError> {
         let (sender, interruptions) = mpsc::channel(INTERRUPTIONS_MAX);
-        let task = self.options.start(self.dispatcher, sender).await?;
-        Ok(ServantSubscription::new(interruptions, task))
+        let arrivals = Arc::new(Arrivals::default());
+        let events = CountedDispatcher {
+            inner: self.dispatcher,
+            arrivals: arrivals.clone(),
+        };
+        let task = self.options.start(Arc::new(events), arrivals, sender);
+        Ok(ServantSubscription::new(interruptions, task.await?))
     }
 }
 

@@ -3,15 +3,15 @@
 use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use floe_wire::reference::Identity;
 use futures_core::Stream;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::inbox::{Arrival, Item};
+use super::inbox::Reader;
 use super::{HubError, Interruption, TypedEvent};
 use crate::connection::wait::Wait;
 
@@ -19,13 +19,14 @@ use crate::connection::wait::Wait;
 ///
 /// It ends with the communicator. When it is dropped, it unsubscribes in the background.
 ///
+/// The events of each publisher come in the order in which it published them, as long as the hub delivers them over one
+/// connection after another. That holds for each [`Delivery`](super::Delivery), however slow the program is.
+///
 /// In a durable subscription ([`Qos::durable`](super::Qos::durable)), an event is acknowledged when the program calls
 /// [`Subscription::acknowledge`], asks for the next one, or unsubscribes. An event that the program has when it ends otherwise comes again.
 #[must_use = "it unsubscribes when it is dropped"]
-pub struct Subscription<E> {
-    items: mpsc::Receiver<Arrival<E>>,
-    /// Acknowledges the event that the program has, if the subscription is durable.
-    unacknowledged: Option<oneshot::Sender<()>>,
+pub struct Subscription<E: Send + 'static> {
+    reader: Reader<E>,
     task: SubscriptionTask,
 }
 
@@ -45,35 +46,27 @@ pub(super) struct SubscriptionTask {
 }
 
 impl<E: TypedEvent> Subscription<E> {
-    pub(super) fn new(items: mpsc::Receiver<Arrival<E>>, task: SubscriptionTask) -> Self {
-        Self {
-            items,
-            unacknowledged: None,
-            task,
-        }
+    pub(super) fn new(reader: Reader<E>, task: SubscriptionTask) -> Self {
+        Self { reader, task }
     }
 
     /// The next event or interruption; `None` when the communicator is shut down. May be cancelled.
     pub async fn next(&mut self) -> Option<Result<E, Interruption>> {
-        poll_fn(|context| self.poll_item(context)).await
+        poll_fn(|context| self.reader.poll_next(context)).await
     }
 
-    fn poll_item(&mut self, context: &mut Context<'_>) -> Poll<Option<Item<E>>> {
-        self.acknowledge();
-        let arrival = ready!(self.items.poll_recv(context));
-        Poll::Ready(arrival.map(|arrival| {
-            self.unacknowledged = arrival.done;
-            arrival.item
-        }))
+    /// All events and interruptions that are there, in their order. Waits until there is at least one; `None` when the
+    /// communicator is shut down. May be cancelled.
+    ///
+    /// The program has all of them then: in a durable subscription, they are acknowledged together.
+    pub async fn next_batch(&mut self) -> Option<Vec<Result<E, Interruption>>> {
+        poll_fn(|context| self.reader.poll_batch(context)).await
     }
 
-    /// Acknowledges the event that the program has, if the subscription is durable. To ask for the next event does the
+    /// Acknowledges what the program has, if the subscription is durable. To ask for the next event or batch does the
     /// same: this is for a program that does something else first.
     pub fn acknowledge(&mut self) {
-        if let Some(done) = self.unacknowledged.take() {
-            // If the connection has ended, the event comes again.
-            let _ = done.send(());
-        }
+        self.reader.finish();
     }
 
     /// Iterates over the events without async: the iterator blocks until the next event.
@@ -93,11 +86,9 @@ impl<E: TypedEvent> Subscription<E> {
     /// [`HubError::Hub`] if the hub could not be reached. It then notices at its next delivery.
     pub async fn unsubscribe(mut self) -> Result<(), HubError> {
         self.acknowledge();
-        let Self {
-            items, mut task, ..
-        } = self;
-        // Their requests must end, because the connection waits for these before it closes.
-        drop(items);
+        let Self { reader, mut task } = self;
+        // Its requests must end, because the connection waits for these before it closes.
+        drop(reader);
         task.end().await
     }
 }
@@ -151,13 +142,13 @@ impl<E: TypedEvent> Stream for Subscription<E> {
     type Item = Result<E, Interruption>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.poll_item(context)
+        self.reader.poll_next(context)
     }
 }
 
 /// A blocking iterator over the events of a subscription: see [`Subscription::blocking_iter`].
 #[derive(Debug)]
-pub struct BlockingEvents<'a, E>(&'a mut Subscription<E>);
+pub struct BlockingEvents<'a, E: Send + 'static>(&'a mut Subscription<E>);
 
 impl<E: TypedEvent> Iterator for BlockingEvents<'_, E> {
     type Item = Result<E, Interruption>;
@@ -167,7 +158,7 @@ impl<E: TypedEvent> Iterator for BlockingEvents<'_, E> {
     }
 }
 
-impl<E> fmt::Debug for Subscription<E> {
+impl<E: Send + 'static> fmt::Debug for Subscription<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Subscription")
             .field("identity", &self.task.identity)

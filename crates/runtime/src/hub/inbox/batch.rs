@@ -1,0 +1,235 @@
+//! What a dispatch takes of one read: events in their order, and the replies that leave later.
+
+use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+
+use floe_wire::message::SystemException;
+use tokio::sync::oneshot;
+
+use super::{Inbox, Item, State, Waited, not_taken, wake};
+use crate::codegen::TypedEvent;
+use crate::dispatch::{DeferredReplies, DeferredReply, Request, RequestSource, Taken};
+use crate::hub::Interruption;
+
+/// Items on their way into an inbox.
+pub(in crate::hub) struct Batch<'a, E: Send + 'static> {
+    inbox: &'a Arc<Inbox<E>>,
+    /// The connection that answers later; `None` if the caller waits for the outcome of the dispatch.
+    source: Option<&'a Arc<dyn RequestSource>>,
+    admission: Admission,
+    items: VecDeque<Item<E>>,
+    /// How many of the first items are answered at once.
+    free: usize,
+    /// The replies to the items after these.
+    deferred: Vec<DeferredReply>,
+    /// The exception of the only item, if its caller waits.
+    exception: Option<SystemException>,
+}
+
+/// Whether the stream takes events.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Admission {
+    Open,
+    /// Nobody reads the stream any more.
+    Closed,
+    /// A newer connection has brought events already. These were sent before them, and would come after them.
+    Late,
+}
+
+impl<E: TypedEvent> Inbox<E> {
+    /// Begins a batch of events that come over this connection.
+    pub(in crate::hub) fn begin<'a>(
+        self: &'a Arc<Self>,
+        source: Option<&'a Arc<dyn RequestSource>>,
+        len_max: usize,
+    ) -> Batch<'a, E> {
+        let mut state = self.lock();
+        let admission = match source {
+            _ if state.is_closed => Admission::Closed,
+            Some(source) if !self.admits(&mut state, source) => Admission::Late,
+            _ => Admission::Open,
+        };
+        let waiting = state.arrived - self.finished.load(Ordering::SeqCst).min(state.arrived);
+        let free = match self.is_durable {
+            true => 0,
+            false => usize::try_from(self.capacity.saturating_sub(waiting)).unwrap_or(usize::MAX),
+        };
+        // An empty queue lends its memory.
+        let mut items = match state.items.is_empty() {
+            true => std::mem::take(&mut state.items),
+            false => VecDeque::new(),
+        };
+        drop(state);
+        items.reserve(len_max.min(RESERVED_MAX));
+        Batch {
+            inbox: self,
+            source,
+            admission,
+            items,
+            free,
+            deferred: Vec::new(),
+            exception: None,
+        }
+    }
+
+    /// Notes the connection of the last events. Returns false if the events of this one come too late: it is closed, and a
+    /// newer one has brought events.
+    fn admits(&self, state: &mut State<E>, source: &Arc<dyn RequestSource>) -> bool {
+        let is_source = |other: &Weak<dyn RequestSource>| {
+            std::ptr::addr_eq(other.as_ptr(), Arc::as_ptr(source))
+        };
+        if state.source.as_ref().is_some_and(is_source) {
+            return true;
+        }
+        if state.retired.iter().any(is_source) && source.is_closed() {
+            return false;
+        }
+        state
+            .retired
+            .retain(|other| other.strong_count() > 0 && !is_source(other));
+        let former = state.source.replace(Arc::downgrade(source));
+        if former.as_ref().is_some_and(is_closed) {
+            self.retract(state);
+        }
+        state.retired.extend(former);
+        true
+    }
+}
+
+fn is_closed(source: &Weak<dyn RequestSource>) -> bool {
+    source.upgrade().is_none_or(|source| source.is_closed())
+}
+
+impl<E: Send + 'static> Inbox<E> {
+    /// Answers events that were taken when the stream was closed.
+    fn refuse(
+        &self,
+        source: Option<&Arc<dyn RequestSource>>,
+        deferred: Vec<DeferredReply>,
+    ) -> Option<Waited> {
+        let exception = self.is_durable.then(not_taken);
+        let Some(source) = source else {
+            let (sender, waited) = oneshot::channel();
+            // The receiver is here.
+            let _ = sender.send(exception.map_or(Ok(()), Err));
+            return Some(waited);
+        };
+        let mut replies = DeferredReplies::to(source.clone());
+        deferred.into_iter().for_each(|reply| replies.push(0, reply));
+        if let Some(replies) = replies.take_until(0, exception.as_ref()) {
+            replies.send();
+        }
+        None
+    }
+}
+
+impl<E: TypedEvent> Batch<'_, E> {
+    /// Takes the next request.
+    pub(in crate::hub) fn take(&mut self, request: &Request) -> Taken<'static> {
+        let (item, exception) = match E::decode(request) {
+            Some(Ok(event)) => (Ok(event), None),
+            Some(Err(exception)) => (refused(request, &exception), Some(exception)),
+            None => match request.builtin_result(E::TYPE_ID, E::TYPE_IDS) {
+                Ok(result) => return Taken::Builtin(result),
+                Err(exception) => (refused(request, &exception), Some(exception)),
+            },
+        };
+        match self.admission {
+            Admission::Open => {}
+            Admission::Closed if self.inbox.is_durable => return Taken::Refused(not_taken()),
+            Admission::Closed => return answered(exception),
+            Admission::Late => return self.take_late(request),
+        }
+        self.items.push_back(item);
+        if self.items.len() <= self.free {
+            return answered(exception);
+        }
+        match self.source {
+            Some(source) => self.deferred.push(request.defer(&**source, exception)),
+            None => self.exception = exception,
+        }
+        Taken::Deferred
+    }
+
+    /// Takes an event that comes too late. If its caller expects a reply, it learns that the event has not arrived.
+    fn take_late(&mut self, request: &Request) -> Taken<'static> {
+        if request.current().is_oneway() {
+            match self.items.back_mut() {
+                Some(Err(Interruption::Lost { count })) => *count += 1,
+                _ => self.items.push_back(Err(Interruption::Lost { count: 1 })),
+            }
+        }
+        Taken::Refused(not_taken())
+    }
+
+    /// Puts the items into the inbox, and wakes the consumer. A caller that waits for the outcome of the dispatch gets the
+    /// wait, if its item is not answered at once.
+    pub(in crate::hub) fn put(self) -> Option<Waited> {
+        let Self {
+            inbox,
+            source,
+            mut items,
+            free,
+            deferred,
+            exception,
+            ..
+        } = self;
+        let mut state = inbox.lock();
+        if state.is_closed {
+            drop(state);
+            return inbox.refuse(source, deferred);
+        }
+        let first = state.arrived;
+        let count = items.len();
+        state.arrived += count as u64;
+        match state.items.is_empty() {
+            true => state.items = items,
+            false => state.items.append(&mut items),
+        }
+        let mut waited = None;
+        if count > free {
+            inbox.arrivals.note_deferred(count - free);
+            let numbers = first + free as u64..;
+            match source {
+                Some(source) => {
+                    let replies = state.deferred_to(source);
+                    for (number, reply) in numbers.zip(deferred) {
+                        replies.push(inbox.answered_at(number), reply);
+                    }
+                }
+                None => {
+                    waited = Some(state.wait_until(inbox.answered_at(first), exception));
+                }
+            }
+            inbox.note_flush_at(&state);
+        }
+        let consumer = state.consumer.take();
+        drop(state);
+        wake(consumer);
+        if count > free {
+            inbox.flush_if_due();
+        }
+        waited
+    }
+}
+
+/// The answer to an event that needs no wait.
+fn answered(exception: Option<SystemException>) -> Taken<'static> {
+    exception.map_or(Taken::Answered, Taken::Refused)
+}
+
+/// The item for an event that is answered with an exception.
+fn refused<E>(request: &Request, exception: &SystemException) -> Item<E> {
+    let reason = match exception {
+        SystemException::OperationNotExist(_) => "the interface has no such operation".into(),
+        exception => exception.to_string(),
+    };
+    Err(Interruption::Refused {
+        operation: request.operation().to_owned(),
+        reason,
+    })
+}
+
+/// Most items for which memory is reserved before they are decoded. A batch message may claim more requests than it has.
+const RESERVED_MAX: usize = 1024;
