@@ -15,13 +15,13 @@
 
 use super::{Processes, ScenarioInfo, Unit, case};
 use crate::contender::durable::case::Case;
-use crate::contender::durable::{ARTEMIS, FLOE, FLOOR, NATS_JETSTREAM, REDIS};
+use crate::contender::durable::{ARTEMIS, FLOE, FLOE_SERVANT, FLOOR, NATS_JETSTREAM, REDIS};
 use crate::placement::Placement;
 
 pub(super) const DURABLE: ScenarioInfo = ScenarioInfo {
     name: "durable",
     summary: "how many events a service stores in a second, each on disk before it is acknowledged",
-    contenders: &[&FLOOR, &FLOE, &REDIS, &NATS_JETSTREAM, &ARTEMIS],
+    contenders: &[&FLOOR, &FLOE, &FLOE_SERVANT, &REDIS, &NATS_JETSTREAM, &ARTEMIS],
     groups: &[],
     processes: Processes::Durable,
     cases: &[
@@ -48,6 +48,7 @@ pub(super) const DURABLE: ScenarioInfo = ScenarioInfo {
     knows: |name| Case::parse(name).is_ok(),
     ratios: &[
         ("floe", "floor"),
+        ("floe-servant", "floe"),
         ("floe", "redis"),
         ("floe", "nats-jetstream"),
         ("floe", "artemis"),

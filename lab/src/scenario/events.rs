@@ -3,7 +3,7 @@
 use super::{Processes, ScenarioInfo, Unit, case};
 use crate::contender::events::case::{Case, Work};
 use crate::contender::events::{
-    ARTEMIS, CYCLONEDDS, FASTDDS, FLOE, FLOE_RULES, FLOE_TUNED, FLOOR, ICEORYX2, ICESTORM,
+    ARTEMIS, CYCLONEDDS, FASTDDS, FLOE, FLOE_RULES, FLOE_SERVANT, FLOE_TUNED, FLOOR, ICEORYX2, ICESTORM,
     MOSQUITTO, NATS, NATS_JETSTREAM, OMNIEVENTS, QPID, REDIS, ZENOH, ZEROMQ,
 };
 use crate::placement::Placement;
@@ -14,6 +14,7 @@ pub(super) const EVENTS: ScenarioInfo = ScenarioInfo {
     contenders: &[
         &FLOOR,
         &FLOE,
+        &FLOE_SERVANT,
         &FLOE_TUNED,
         &FLOE_RULES,
         &ICESTORM,
@@ -73,6 +74,7 @@ pub(super) const EVENTS: ScenarioInfo = ScenarioInfo {
     knows: |name| Case::parse(name).is_ok(),
     ratios: &[
         ("floe", "floor"),
+        ("floe-servant", "floe"),
         ("floe-tuned", "floe"),
         ("floe-rules", "floe"),
         ("icestorm", "floe"),

@@ -18,6 +18,7 @@ mod located;
 mod locator;
 #[cfg(unix)]
 mod odd_files;
+mod order;
 mod policies;
 mod pulling;
 mod reconnecting;

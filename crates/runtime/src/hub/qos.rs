@@ -209,6 +209,11 @@ impl Qos {
         self.entries.contains_key("floe.durable")
     }
 
+    /// Returns false if the hub may select a connection for each event.
+    pub(super) fn is_connection_cached(&self) -> bool {
+        self.entries.get("connectionCached").is_none_or(|value| value != "0")
+    }
+
     /// Returns true if an event leaves the hub soon after it is published, and not with the next batch.
     pub(super) fn is_prompt(&self) -> bool {
         self.delivery != Delivery::Batch

@@ -173,8 +173,8 @@ impl<E: TypedEvent> Subscribe<E> {
         let arrivals = Arc::new(Arrivals::default());
         let communicator = self.options.topic.hub().communicator();
         let tasks = communicator.core().environment().tasks();
-        let is_durable = self.options.qos.is_durable();
-        let (inbox, reader) = inbox(self.capacity, is_durable, arrivals.clone(), tasks);
+        let qos = &self.options.qos;
+        let (inbox, reader) = inbox(self.capacity, qos, arrivals.clone(), tasks);
         let events = EventDispatcher {
             inbox: inbox.clone(),
         };

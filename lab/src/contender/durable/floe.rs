@@ -1,5 +1,5 @@
 //! Floe: a durable topic of the hub of the `floe` command, with the default level `synced`, and a publisher or a durable subscriber
-//! as a user would write it.
+//! that squeeze out what there is; `guide.rs` has those of the guide.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -13,6 +13,7 @@ use ::floe::{Bytes, Communicator, Current, InvokeError, TypedProxy, blocking};
 use tokio::runtime::{Builder, Runtime};
 
 use super::case::{Case, PAYLOAD_LEN};
+use super::guide;
 use super::page_cache::drop_from_memory;
 use super::publishing::{rate, rate_of};
 use super::{DurableContender, Publisher};
@@ -22,12 +23,24 @@ use crate::contender::{Contender, Failure, Origin};
 use crate::measure::Effort;
 use contract::floe_durable::{JournalBlocking, JournalDispatcher, JournalProxy};
 
-mod contract {
+pub(super) mod contract {
     floe::include_contract!("Durable");
 }
 
+/// The programs of the guide: see `guide.rs`.
 pub(crate) const FLOE: Contender = Contender {
     name: "floe",
+    refusal: |_| None,
+    encoding: None,
+    origin: Origin::Durable(&DurableContender {
+        service: Service::Own(|case| serve(Case::parse(case)?)),
+        publisher: Publisher::Own(guide::publish),
+    }),
+};
+
+/// A servant as the subscriber, and publishers that block or poll their calls themselves.
+pub(crate) const FLOE_SERVANT: Contender = Contender {
+    name: "floe-servant",
     refusal: |_| None,
     encoding: None,
     origin: Origin::Durable(&DurableContender {
@@ -36,9 +49,9 @@ pub(crate) const FLOE: Contender = Contender {
     }),
 };
 
-const TOPIC: &str = "journal";
+pub(super) const TOPIC: &str = "journal";
 
-fn payload() -> Bytes {
+pub(super) fn payload() -> Bytes {
     Bytes::from_static(&[7; PAYLOAD_LEN])
 }
 

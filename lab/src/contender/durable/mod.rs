@@ -25,13 +25,14 @@ pub(crate) mod case;
 mod floe;
 mod floor;
 mod floor_replay;
+mod guide;
 mod nats_jetstream;
 mod page_cache;
 mod publishing;
 mod redis;
 
 pub(crate) use artemis::ARTEMIS;
-pub(crate) use floe::FLOE;
+pub(crate) use floe::{FLOE, FLOE_SERVANT};
 pub(crate) use floor::FLOOR;
 pub(crate) use nats_jetstream::NATS_JETSTREAM;
 pub(crate) use redis::REDIS;

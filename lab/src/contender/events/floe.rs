@@ -12,6 +12,7 @@ use std::sync::Mutex;
 
 use super::case::Case;
 use super::daemon::{Daemon, scratch};
+use super::guide;
 use super::publishing::publish_all;
 use super::tally::Tally;
 use super::{Cast, Clients, EventsContender, Service};
@@ -19,13 +20,27 @@ use crate::contender::{Contender, Failure, Origin, end_with_stdin};
 use crate::measure::Effort;
 use contract::floe_events::{TickerBlocking, TickerDispatcher, TickerProxy};
 
-mod contract {
+pub(super) mod contract {
     floe::include_contract!("Events");
 }
 
-/// A hub, publishers and subscribers without a single setting, as in the guides and examples.
+/// A hub without a single setting, and the programs of the guide: see `guide.rs`.
 pub(crate) const FLOE: Contender = Contender {
     name: "floe",
+    refusal: |_| None,
+    encoding: None,
+    origin: Origin::Events(&EventsContender {
+        service: Service::Own(|_| serve(&[])),
+        clients: Clients::Own(Cast {
+            publish: guide::publish,
+            subscribe: |case, effort, address, _| guide::subscribe(case, effort, address),
+        }),
+    }),
+};
+
+/// The same hub, with blocking publishers and servants as subscribers, without a single setting either.
+pub(crate) const FLOE_SERVANT: Contender = Contender {
+    name: "floe-servant",
     refusal: |_| None,
     encoding: None,
     origin: Origin::Events(&EventsContender {
@@ -67,8 +82,8 @@ pub(crate) const FLOE_RULES: Contender = Contender {
             serve(&["--config", super::utf8(&settings)?])
         }),
         clients: Clients::Own(Cast {
-            publish: |case, effort, address, index| publish(case, effort, address, index, ""),
-            subscribe: |case, effort, address, index| subscribe(case, effort, address, index, &[]),
+            publish: guide::publish,
+            subscribe: |case, effort, address, _| guide::subscribe(case, effort, address),
         }),
     }),
 };

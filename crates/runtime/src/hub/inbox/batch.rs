@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
 
 use floe_wire::message::SystemException;
 use tokio::sync::oneshot;
@@ -18,6 +19,8 @@ pub(in crate::hub) struct Batch<'a, E: Send + 'static> {
     /// The connection that answers later; `None` if the caller waits for the outcome of the dispatch.
     source: Option<&'a Arc<dyn RequestSource>>,
     admission: Admission,
+    /// How many requests it has taken.
+    taken: usize,
     items: VecDeque<Item<E>>,
     /// How many of the first items are answered at once.
     free: usize,
@@ -66,6 +69,7 @@ impl<E: TypedEvent> Inbox<E> {
             inbox: self,
             source,
             admission,
+            taken: 0,
             items,
             free,
             deferred: Vec::new(),
@@ -73,8 +77,8 @@ impl<E: TypedEvent> Inbox<E> {
         }
     }
 
-    /// Notes the connection of the last events. Returns false if the events of this one come too late: it is closed, and a
-    /// newer one has brought events.
+    /// Notes the connection of the last events. Returns false if the events of this one come too late: a newer one has
+    /// brought events, and this is the rest of a connection that the hub has given up.
     fn admits(&self, state: &mut State<E>, source: &Arc<dyn RequestSource>) -> bool {
         let is_source = |other: &Weak<dyn RequestSource>| {
             std::ptr::addr_eq(other.as_ptr(), Arc::as_ptr(source))
@@ -82,20 +86,37 @@ impl<E: TypedEvent> Inbox<E> {
         if state.source.as_ref().is_some_and(is_source) {
             return true;
         }
-        if state.retired.iter().any(is_source) && source.is_closed() {
+        let is_late = |retired: &Retired| {
+            is_source(&retired.source) && (source.is_closed() || retired.since.elapsed() < LATE_FOR)
+        };
+        if !self.has_several_sources && state.retired.iter().any(is_late) {
             return false;
         }
         state
             .retired
-            .retain(|other| other.strong_count() > 0 && !is_source(other));
-        let former = state.source.replace(Arc::downgrade(source));
-        if former.as_ref().is_some_and(is_closed) {
-            self.retract(state);
+            .retain(|retired| retired.source.strong_count() > 0 && !is_source(&retired.source));
+        if let Some(former) = state.source.replace(Arc::downgrade(source)) {
+            if is_closed(&former) {
+                self.retract(state);
+            }
+            state.retired.push(Retired {
+                source: former,
+                since: Instant::now(),
+            });
         }
-        state.retired.extend(former);
         true
     }
 }
+
+/// A connection whose hub has gone on to another one.
+pub(super) struct Retired {
+    source: Weak<dyn RequestSource>,
+    since: Instant,
+}
+
+/// What a hub had sent over a connection before it gave it up is read within this time. A connection that brings events
+/// later than that is in use.
+const LATE_FOR: Duration = Duration::from_secs(1);
 
 fn is_closed(source: &Weak<dyn RequestSource>) -> bool {
     source.upgrade().is_none_or(|source| source.is_closed())
@@ -127,6 +148,7 @@ impl<E: Send + 'static> Inbox<E> {
 impl<E: TypedEvent> Batch<'_, E> {
     /// Takes the next request.
     pub(in crate::hub) fn take(&mut self, request: &Request) -> Taken<'static> {
+        self.taken += 1;
         let (item, exception) = match E::decode(request) {
             Some(Ok(event)) => (Ok(event), None),
             Some(Err(exception)) => (refused(request, &exception), Some(exception)),
@@ -169,12 +191,14 @@ impl<E: TypedEvent> Batch<'_, E> {
         let Self {
             inbox,
             source,
+            taken,
             mut items,
             free,
             deferred,
             exception,
             ..
         } = self;
+        inbox.arrivals.note_arrived(taken);
         let mut state = inbox.lock();
         if state.is_closed {
             drop(state);

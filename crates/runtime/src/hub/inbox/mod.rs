@@ -29,10 +29,11 @@ use std::task::Waker;
 use floe_wire::message::SystemException;
 use tokio::sync::oneshot;
 
-use super::Interruption;
+use super::{Interruption, Qos};
 use super::arrivals::Arrivals;
 use crate::dispatch::{DeferredReplies, ReadyReplies, RequestSource};
 use crate::environment::Tasks;
+use batch::Retired;
 pub(super) use reader::Reader;
 
 /// An item of a subscription's stream.
@@ -41,11 +42,11 @@ pub(super) type Item<E> = Result<E, Interruption>;
 /// Makes the inbox of a stream: the end that puts items into it, and the end of the consumer.
 pub(super) fn inbox<E: Send + 'static>(
     capacity: usize,
-    is_durable: bool,
+    qos: &Qos,
     arrivals: Arc<Arrivals>,
     tasks: Tasks,
 ) -> (Arc<InboxHandle<E>>, Reader<E>) {
-    let inbox = Arc::new(Inbox::new(capacity, is_durable, arrivals, tasks));
+    let inbox = Arc::new(Inbox::new(capacity, qos, arrivals, tasks));
     (Arc::new(InboxHandle(inbox.clone())), Reader::new(inbox))
 }
 
@@ -55,6 +56,8 @@ pub(super) struct Inbox<E> {
     capacity: u64,
     /// True if an event is answered only when the consumer has finished it: the reply acknowledges it.
     is_durable: bool,
+    /// True if the hub may select a connection for each event.
+    has_several_sources: bool,
     arrivals: Arc<Arrivals>,
     tasks: Tasks,
     /// Guards the queue and the replies that are due. It is held for moves of memory, and never across a system call.
@@ -85,7 +88,7 @@ struct State<E> {
     /// The connection of the last events.
     source: Option<Weak<dyn RequestSource>>,
     /// The connections before it.
-    retired: Vec<Weak<dyn RequestSource>>,
+    retired: Vec<Retired>,
     /// The consumer, while it waits.
     consumer: Option<Waker>,
     /// True once nobody takes items any more.
@@ -104,15 +107,11 @@ struct Waiting {
 pub(super) type Waited = oneshot::Receiver<Result<(), SystemException>>;
 
 impl<E: Send + 'static> Inbox<E> {
-    fn new(
-        capacity: usize,
-        is_durable: bool,
-        arrivals: Arc<Arrivals>,
-        tasks: Tasks,
-    ) -> Self {
+    fn new(capacity: usize, qos: &Qos, arrivals: Arc<Arrivals>, tasks: Tasks) -> Self {
         Self {
             capacity: capacity as u64,
-            is_durable,
+            is_durable: qos.is_durable(),
+            has_several_sources: !qos.is_connection_cached(),
             arrivals,
             tasks,
             state: Mutex::new(State {
