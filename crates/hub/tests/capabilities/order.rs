@@ -318,7 +318,7 @@ async fn wait_for_all(round: &Round, consumer: &Consumer) {
     let silence = match round.cuts {
         0 => Duration::from_secs(10),
         // Longer than it takes to subscribe again.
-        _ => Duration::from_millis(600),
+        _ => Duration::from_millis(400),
     };
     while consumer.count() < all || round.cuts > 0 {
         if consumer.count() != count {
@@ -490,7 +490,7 @@ fn check(round: &Round, got: &[Numbered]) -> Result<(), String> {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: std::env::var("FLOE_ORDER_ROUNDS").map_or(24, |rounds| rounds.parse().unwrap()),
+        cases: std::env::var("FLOE_ORDER_ROUNDS").map_or(16, |rounds| rounds.parse().unwrap()),
         max_shrink_iters: 20,
         ..ProptestConfig::default()
     })]

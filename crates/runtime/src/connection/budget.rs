@@ -10,11 +10,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use super::ConnectionCore;
-use crate::dispatch::{AdapterBudget, AddressDispatches, PendingShare, RequestParts, Share};
+use crate::dispatch::{
+    AdapterBudget, AddressDispatches, PERMIT_LEN, PendingShare, RequestParts, Share,
+};
 use crate::settings::Settings;
 
-/// Bytes of requests that one permit stands for.
-const PERMIT_LEN: usize = 1024;
 /// Permits that every dispatch takes, whatever its length.
 const PERMITS_MIN: u32 = 16;
 /// How long each further request waits once dispatches have stalled.
@@ -203,16 +203,18 @@ pub(super) fn budget(settings: &Settings) -> Arc<Semaphore> {
     Arc::new(Semaphore::new(budget_len(settings) as usize))
 }
 
-/// Takes permits for a request that is answered after its dispatch. It has no task, so that its bytes alone count. If fewer
-/// permits are left, it takes those. Only a dispatch of the connection may call this.
-pub(super) fn hold(permits: &Semaphore, parameters_len: usize) -> u32 {
-    let share = u32::try_from(1 + parameters_len / PERMIT_LEN).unwrap_or(u32::MAX);
-    let left = u32::try_from(permits.available_permits()).unwrap_or(u32::MAX);
-    let share = share.min(left);
-    if let Ok(permit) = permits.try_acquire_many(share) {
-        permit.forget();
+/// Takes this many permits for requests that are answered after their dispatch, or those that are left. Only a dispatch of the
+/// connection may call this.
+pub(super) fn hold(permits: &Semaphore, wanted: usize) -> usize {
+    let held = wanted.min(permits.available_permits());
+    let taken = u32::try_from(held).map(|held| permits.try_acquire_many(held));
+    match taken {
+        Ok(Ok(permit)) => {
+            permit.forget();
+            held
+        }
+        _ => 0,
     }
-    share
 }
 
 pub(super) fn budget_len(settings: &Settings) -> u32 {

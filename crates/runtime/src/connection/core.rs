@@ -472,8 +472,8 @@ impl RequestSource for ConnectionCore {
         self.compression().compress_reply(may_use, request, reply);
     }
 
-    fn hold(&self, parameters_len: usize) -> u32 {
-        budget::hold(&self.dispatches, parameters_len)
+    fn hold(&self, wanted: usize) -> usize {
+        budget::hold(&self.dispatches, wanted)
     }
 
     fn release(&self, held: usize) {

@@ -17,11 +17,40 @@ pub(crate) struct DeferredReply {
     /// The request; a oneway request gets no reply, and is held all the same.
     pub(super) id: RequestId,
     pub(super) encoding: EncodingVersion,
-    /// What the request takes of the limits of its connection.
+    /// What the request takes of the limits of its connection: at first, what it wants.
     pub(super) held: u32,
     /// Answered instead of an empty result.
     pub(super) exception: Option<Box<SystemException>>,
 }
+
+impl DeferredReply {
+    /// Lets the requests of these replies count as dispatches of their connection. Only a dispatch of the connection may call
+    /// it.
+    pub(crate) fn hold_all(replies: &mut [Self], source: &dyn RequestSource) {
+        let wanted = replies.iter().map(|reply| reply.held as usize).sum();
+        let mut left = source.hold(wanted);
+        if left == wanted {
+            return;
+        }
+        for reply in replies {
+            reply.held = reply.held.min(u32::try_from(left).unwrap_or(u32::MAX));
+            left -= reply.held as usize;
+        }
+    }
+
+    /// Lets its request count for nothing, because the reply is sent at once.
+    pub(crate) fn hold_nothing(&mut self) {
+        self.held = 0;
+    }
+
+    /// What a request with parameters of this length takes of the limits. It has no task, so its bytes alone count.
+    pub(super) fn wanted(parameters_len: usize) -> u32 {
+        u32::try_from(1 + parameters_len / PERMIT_LEN).unwrap_or(u32::MAX)
+    }
+}
+
+/// Bytes of requests that one permit of a connection stands for.
+pub(crate) const PERMIT_LEN: usize = 1024;
 
 /// The replies that are due to one connection, in the order of their requests. Each has a number that its owner gave it.
 pub(crate) struct DeferredReplies {
@@ -55,6 +84,7 @@ impl DeferredReplies {
         self.source.is_closed()
     }
 
+    /// Adds a reply, whose request must [count](DeferredReply::hold_all) already.
     pub(crate) fn push(&mut self, number: u64, reply: DeferredReply) {
         self.replies.push_back((number, reply));
     }

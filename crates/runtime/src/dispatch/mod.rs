@@ -45,7 +45,7 @@ pub(crate) use adapter_budget::{AdapterBudget, AddressDispatches, PendingShare, 
 pub(crate) use adapter_core::{AdapterCore, ListenState};
 pub(crate) use adapter_names::AdapterNames;
 pub use current::Current;
-pub(crate) use deferred_replies::{DeferredReplies, DeferredReply, ReadyReplies};
+pub(crate) use deferred_replies::{DeferredReplies, DeferredReply, PERMIT_LEN, ReadyReplies};
 pub use dispatch_fn::dispatch_fn;
 pub(crate) use interceptor::push as push_interceptor;
 pub use interceptor::{DispatchInterceptor, NextDispatch};

@@ -18,9 +18,9 @@ pub(crate) trait RequestSource: Any + Send + Sync {
     /// Compresses the reply to a request whose caller accepts compression.
     fn compress_reply(&self, request: &IncomingRequest, reply: &mut Buffer);
 
-    /// Lets a request with parameters of this length count as a dispatch until [`RequestSource::release`]. Returns what it
-    /// takes of the limits. Only a dispatch of this connection may call it.
-    fn hold(&self, parameters_len: usize) -> u32;
+    /// Lets requests that want this much of the limits count as dispatches until [`RequestSource::release`]. Returns how much
+    /// they get: no more than is left. Only a dispatch of this connection may call it.
+    fn hold(&self, wanted: usize) -> usize;
 
     /// Gives back what requests took of the limits.
     fn release(&self, held: usize);

@@ -88,19 +88,14 @@ impl RequestParts {
 }
 
 impl Request {
-    /// The reply that is due to this request, if its dispatcher answers it later. `source` is its connection, and may have to
-    /// stop reading until then.
-    pub(crate) fn defer(
-        &self,
-        source: &dyn RequestSource,
-        exception: Option<SystemException>,
-    ) -> DeferredReply {
+    /// The reply that is due to this request, if its dispatcher answers it later: with this exception, if there is one.
+    pub(crate) fn defer(&self, exception: Option<SystemException>) -> DeferredReply {
         let current = self.current();
         let exception = exception.map(|exception| exception.with_target(&current.target()));
         DeferredReply {
             id: current.request_id(),
             encoding: current.encoding(),
-            held: source.hold(current.request.parameters_len()),
+            held: DeferredReply::wanted(current.request.parameters_len()),
             exception: exception.map(Box::new),
         }
     }

@@ -23,8 +23,9 @@ use crate::codegen::Answer;
 use crate::dispatch::Dispatcher;
 use crate::error::AdapterError;
 
-/// Default capacity of a stream of events: a consumer may pause for a moment.
-const CAPACITY: usize = 256;
+/// Default capacity of a stream of events: as many as a hub sends without a reply, so that a consumer may pause for a
+/// moment, and then takes them all together.
+const CAPACITY: usize = 1024;
 
 /// Number of interruptions that are kept for a servant's subscription.
 const INTERRUPTIONS_MAX: usize = 64;
@@ -155,8 +156,9 @@ impl<E: TypedEvent> Subscribe<E> {
 
     options!();
 
-    /// How many events the stream buffers while the program is busy, at least 1. Default 256. If the hub sends an event
-    /// while the stream is full, it gets its answer once there is room.
+    /// How many events the stream buffers while the program is busy, at least 1. Default 1,024. If the hub sends an event
+    /// while the stream is full, it gets its answer once there is room. It sends a limited number of events without an answer
+    /// (1,024 from a Floe hub), which the stream buffers as well.
     pub fn capacity(mut self, events: usize) -> Self {
         self.capacity = events.max(1);
         self

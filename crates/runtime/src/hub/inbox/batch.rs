@@ -137,7 +137,10 @@ impl<E: Send + 'static> Inbox<E> {
             return Some(waited);
         };
         let mut replies = DeferredReplies::to(source.clone());
-        deferred.into_iter().for_each(|reply| replies.push(0, reply));
+        for mut reply in deferred {
+            reply.hold_nothing();
+            replies.push(0, reply);
+        }
         if let Some(replies) = replies.take_until(0, exception.as_ref()) {
             replies.send();
         }
@@ -168,7 +171,7 @@ impl<E: TypedEvent> Batch<'_, E> {
             return answered(exception);
         }
         match self.source {
-            Some(source) => self.deferred.push(request.defer(&**source, exception)),
+            Some(_) => self.deferred.push(request.defer(exception)),
             None => self.exception = exception,
         }
         Taken::Deferred
@@ -194,7 +197,7 @@ impl<E: TypedEvent> Batch<'_, E> {
             taken,
             mut items,
             free,
-            deferred,
+            mut deferred,
             exception,
             ..
         } = self;
@@ -203,6 +206,9 @@ impl<E: TypedEvent> Batch<'_, E> {
         if state.is_closed {
             drop(state);
             return inbox.refuse(source, deferred);
+        }
+        if let Some(source) = source {
+            DeferredReply::hold_all(&mut deferred, &**source);
         }
         let first = state.arrived;
         let count = items.len();
