@@ -21,7 +21,14 @@ use crate::placement::Placement;
 pub(super) const DURABLE: ScenarioInfo = ScenarioInfo {
     name: "durable",
     summary: "how many events a service stores in a second, each on disk before it is acknowledged",
-    contenders: &[&FLOOR, &FLOE, &FLOE_SERVANT, &REDIS, &NATS_JETSTREAM, &ARTEMIS],
+    contenders: &[
+        &FLOOR,
+        &FLOE,
+        &FLOE_SERVANT,
+        &REDIS,
+        &NATS_JETSTREAM,
+        &ARTEMIS,
+    ],
     groups: &[],
     processes: Processes::Durable,
     cases: &[

@@ -3,8 +3,8 @@
 use super::{Processes, ScenarioInfo, Unit, case};
 use crate::contender::events::case::{Case, Work};
 use crate::contender::events::{
-    ARTEMIS, CYCLONEDDS, FASTDDS, FLOE, FLOE_RULES, FLOE_SERVANT, FLOE_TUNED, FLOOR, ICEORYX2, ICESTORM,
-    MOSQUITTO, NATS, NATS_JETSTREAM, OMNIEVENTS, QPID, REDIS, ZENOH, ZEROMQ,
+    ARTEMIS, CYCLONEDDS, FASTDDS, FLOE, FLOE_RULES, FLOE_SERVANT, FLOE_TUNED, FLOOR, ICEORYX2,
+    ICESTORM, MOSQUITTO, NATS, NATS_JETSTREAM, OMNIEVENTS, QPID, REDIS, ZENOH, ZEROMQ,
 };
 use crate::placement::Placement;
 

@@ -15,8 +15,8 @@
 use super::{Processes, ScenarioInfo, Unit, case};
 use crate::contender::topics::case::Case;
 use crate::contender::topics::{
-    ARTEMIS, CYCLONEDDS, FASTDDS, FLOE, FLOOR, ICESTORM, JACORB, MOSQUITTO, NATS, OMNIEVENTS, QPID,
-    REDIS, WSN, ZEROMQ,
+    ARTEMIS, CYCLONEDDS, FASTDDS, FLOE, FLOE_SERVANT, FLOOR, ICESTORM, JACORB, MOSQUITTO, NATS,
+    OMNIEVENTS, QPID, REDIS, WSN, ZEROMQ,
 };
 use crate::placement::Placement;
 
@@ -26,6 +26,7 @@ pub(super) const PUBSUB_RTT: ScenarioInfo = ScenarioInfo {
     contenders: &[
         &FLOOR,
         &FLOE,
+        &FLOE_SERVANT,
         &ICESTORM,
         &OMNIEVENTS,
         &JACORB,
@@ -77,6 +78,7 @@ pub(super) const PUBSUB_RTT: ScenarioInfo = ScenarioInfo {
     placement: Placement::Free,
     knows: |name| Case::parse(name).is_ok(),
     ratios: &[
+        ("floe-servant", "floe"),
         ("floe", "floor"),
         ("icestorm", "floe"),
         ("omnievents", "floe"),

@@ -13,13 +13,21 @@
 
 use super::{Processes, ScenarioInfo, Unit, case};
 use crate::contender::fanout::case::Case;
-use crate::contender::fanout::{FLOE, ICESTORM, MOSQUITTO, NATS, REDIS, ZEROMQ};
+use crate::contender::fanout::{FLOE, FLOE_SERVANT, ICESTORM, MOSQUITTO, NATS, REDIS, ZEROMQ};
 use crate::placement::Placement;
 
 pub(super) const QOS: ScenarioInfo = ScenarioInfo {
     name: "qos",
     summary: "what reliability, history, priority, batching and compression do to latency, jitter and throughput",
-    contenders: &[&FLOE, &ICESTORM, &MOSQUITTO, &NATS, &ZEROMQ, &REDIS],
+    contenders: &[
+        &FLOE,
+        &FLOE_SERVANT,
+        &ICESTORM,
+        &MOSQUITTO,
+        &NATS,
+        &ZEROMQ,
+        &REDIS,
+    ],
     groups: &[],
     processes: Processes::Fanout,
     cases: &[
@@ -59,6 +67,7 @@ pub(super) const QOS: ScenarioInfo = ScenarioInfo {
     placement: Placement::Apart,
     knows: |name| Case::parse_qos(name).is_ok(),
     ratios: &[
+        ("floe-servant", "floe"),
         ("icestorm", "floe"),
         ("mosquitto", "floe"),
         ("nats", "floe"),

@@ -12,13 +12,21 @@
 
 use super::{Processes, ScenarioInfo, Unit, case};
 use crate::contender::fanout::case::Case;
-use crate::contender::fanout::{FLOE, ICESTORM, MOSQUITTO, NATS, REDIS, ZEROMQ};
+use crate::contender::fanout::{FLOE, FLOE_SERVANT, ICESTORM, MOSQUITTO, NATS, REDIS, ZEROMQ};
 use crate::placement::Placement;
 
 pub(super) const SCALE: ScenarioInfo = ScenarioInfo {
     name: "scale",
     summary: "how long an event of each of P publishers takes to S subscribers, and what a subscriber costs in memory",
-    contenders: &[&FLOE, &ICESTORM, &MOSQUITTO, &NATS, &ZEROMQ, &REDIS],
+    contenders: &[
+        &FLOE,
+        &FLOE_SERVANT,
+        &ICESTORM,
+        &MOSQUITTO,
+        &NATS,
+        &ZEROMQ,
+        &REDIS,
+    ],
     groups: &[],
     processes: Processes::Fanout,
     cases: &[
@@ -40,6 +48,7 @@ pub(super) const SCALE: ScenarioInfo = ScenarioInfo {
     placement: Placement::Apart,
     knows: |name| Case::parse_scale(name).is_ok(),
     ratios: &[
+        ("floe-servant", "floe"),
         ("icestorm", "floe"),
         ("mosquitto", "floe"),
         ("nats", "floe"),

@@ -363,6 +363,57 @@ async fn a_consumer_that_is_behind_holds_up_publishers_that_wait_and_loses_nothi
 }
 
 #[tokio::test]
+async fn a_full_stream_holds_back_its_own_events_alone() {
+    let world = World::start().await;
+    let client = connect(&world).await;
+    let topic = soon(client.topic("t")).await.unwrap();
+    let full = topic.subscribe::<Number>().capacity(1);
+    let full = full.check_interval(OFTEN).identity("full").start();
+    let mut full = soon(full).await.unwrap();
+    let mut other = subscribe(&client).await;
+    let publisher = publisher(&client).await;
+    // The loop of one thread publishes, reads another stream and calls the hub, while nobody reads the full stream.
+    for number in 0..200 {
+        publish(&publisher, number).await;
+        assert_eq!(next(&mut other).await, Ok(number));
+    }
+    let has_window = |info: &floe_hub::contracts::floe::TopicInfo| {
+        let full = info.subscribers.iter().find(|it| it.outstanding > 0);
+        full.is_some_and(|it| it.queued > 0)
+    };
+    world.info_when("t", has_window).await;
+    // Over the connection of the full stream, the session checks that the hub still delivers.
+    tokio::time::sleep(4 * OFTEN).await;
+    assert_eq!(numbers(&mut full, 100).await, Vec::from_iter(0..100));
+    soon(full.unsubscribe()).await.unwrap();
+    publish(&publisher, 200).await;
+    assert_eq!(next(&mut other).await, Ok(200));
+    assert_eq!(world.info("t").await.subscribers.len(), 1);
+}
+
+#[tokio::test]
+async fn a_batch_has_all_events_that_are_there() {
+    let world = World::start().await;
+    let client = connect(&world).await;
+    let mut events = subscribe(&client).await;
+    let publisher = publisher(&client).await;
+    let mut got = Vec::new();
+    for number in 0..50 {
+        publish(&publisher, number).await;
+    }
+    while got.len() < 50 {
+        let batch = soon(events.next_batch()).await.expect("it goes on");
+        assert!(!batch.is_empty());
+        got.extend(
+            batch
+                .into_iter()
+                .map(|event| event.expect("no interruption").0),
+        );
+    }
+    assert_eq!(got, Vec::from_iter(0..50));
+}
+
+#[tokio::test]
 async fn events_that_the_hub_dropped_are_told_in_their_place() {
     let world = World::start().await;
     let client = connect(&world).await;

@@ -167,7 +167,9 @@ impl BreakableHub {
             settings.discard_interval = Duration::ZERO;
             settings.flush_interval = Duration::from_millis(5);
             let durable = DurableSettings::default();
-            settings.durable_topics.insert("durable".to_owned(), durable);
+            settings
+                .durable_topics
+                .insert("durable".to_owned(), durable);
         })
         .await;
         let (breaks, _) = broadcast::channel(1);
@@ -265,7 +267,9 @@ async fn play(round: &Round) -> Vec<Numbered> {
         pause_after: round.pause_after,
     };
     let client = soon(HubClient::connect(&hub.relayed)).await.expect("a hub");
-    let topic = soon(client.topic(BreakableHub::topic(round))).await.expect("a topic");
+    let topic = soon(client.topic(BreakableHub::topic(round)))
+        .await
+        .expect("a topic");
     let consuming = consume(&hub, &topic, round, consumer.clone()).await;
     let publishing = (0..round.publishers).map(|publisher| {
         // Past the relay: what publishers lose is not the question.
@@ -305,10 +309,14 @@ async fn publish(publisher: Proxy, number_of: i32, together: usize) {
         let sent = proxy.invoke("numbered", OperationMode::Normal, &parameters);
         soon(sent).await.expect("the hub takes it");
         if together > 1 && (number as usize + 1).is_multiple_of(together) {
-            soon(batch.ice_flush_batch()).await.expect("the hub takes them");
+            soon(batch.ice_flush_batch())
+                .await
+                .expect("the hub takes them");
         }
     }
-    soon(batch.ice_flush_batch()).await.expect("the hub takes them");
+    soon(batch.ice_flush_batch())
+        .await
+        .expect("the hub takes them");
 }
 
 /// Waits until all events have come, or, if connections broke, until no more come.
@@ -332,7 +340,10 @@ async fn wait_for_all(round: &Round, consumer: &Consumer) {
 }
 
 /// Ends when it is dropped or aborted.
-struct Consuming(Vec<tokio::task::JoinHandle<()>>, Option<Box<dyn FnOnce() + Send>>);
+struct Consuming(
+    Vec<tokio::task::JoinHandle<()>>,
+    Option<Box<dyn FnOnce() + Send>>,
+);
 
 impl Consuming {
     fn abort(self) {
@@ -412,7 +423,10 @@ async fn consume(
             Consuming(Vec::new(), Some(Box::new(move || communicator.shutdown())))
         }
         Face::Pull => {
-            let topics = hub.world.client.proxy(&format!("{DURABLE_TOPICS}:{}", hub.direct));
+            let topics = hub
+                .world
+                .client
+                .proxy(&format!("{DURABLE_TOPICS}:{}", hub.direct));
             let topics: DurableTopicsProxy = topics.expect("a proxy");
             let name = topic.name().to_owned();
             let wishes = qos.entries().clone();
@@ -463,26 +477,39 @@ async fn pull(
 fn check(round: &Round, got: &[Numbered]) -> Result<(), String> {
     let mut by_publisher = BTreeMap::<i32, Vec<i32>>::new();
     for event in got {
-        by_publisher.entry(event.publisher).or_default().push(event.number);
+        by_publisher
+            .entry(event.publisher)
+            .or_default()
+            .push(event.number);
     }
     for (publisher, numbers) in by_publisher {
         // What a broken connection makes come again begins a new run, which goes on from something that came before.
-        let is_again = |before: i32, next: i32| round.is_durable && round.cuts > 0 && next <= before;
+        let is_again =
+            |before: i32, next: i32| round.is_durable && round.cuts > 0 && next <= before;
         for pair in numbers.windows(2) {
             let [before, next] = [pair[0], pair[1]];
             if next <= before && !is_again(before, next) {
-                return Err(format!("{next} of publisher {publisher} came after {before}"));
+                return Err(format!(
+                    "{next} of publisher {publisher} came after {before}"
+                ));
             }
             if next > before + 1 && (round.cuts == 0 || round.is_durable) {
-                return Err(format!("{next} of publisher {publisher} came directly after {before}"));
+                return Err(format!(
+                    "{next} of publisher {publisher} came directly after {before}"
+                ));
             }
         }
         let again = numbers.windows(2).filter(|pair| pair[1] <= pair[0]).count();
         if again > round.cuts {
-            return Err(format!("events of publisher {publisher} came again {again} times"));
+            return Err(format!(
+                "events of publisher {publisher} came again {again} times"
+            ));
         }
         if (round.cuts == 0 || round.is_durable) && numbers.last() != Some(&(EVENTS - 1)) {
-            return Err(format!("the last of publisher {publisher} is {:?}", numbers.last()));
+            return Err(format!(
+                "the last of publisher {publisher} is {:?}",
+                numbers.last()
+            ));
         }
     }
     Ok(())
@@ -512,4 +539,46 @@ proptest! {
         runtime.shutdown_background();
         prop_assert_eq!(check(&round, &got), Ok(()), "{} events", got.len());
     }
+}
+
+#[tokio::test]
+async fn a_batch_of_a_durable_stream_is_acknowledged_as_a_whole_when_the_program_asks_for_more() {
+    let hub = BreakableHub::start().await;
+    let client = soon(HubClient::connect(&hub.direct)).await.unwrap();
+    let topic = soon(client.topic("durable")).await.unwrap();
+    let qos = Qos::new().durable("d").begin_at("beginning");
+    let publisher: Proxy = soon(topic.publisher()).await.unwrap();
+    publish(publisher, 0, 1).await;
+    let mut events = soon(topic.subscribe::<Numbered>().qos(qos).start())
+        .await
+        .unwrap();
+    let topics = hub
+        .world
+        .client
+        .proxy(&format!("{DURABLE_TOPICS}:{}", hub.direct));
+    let topics: DurableTopicsProxy = topics.unwrap();
+    let position = async || {
+        soon(topics.contents("durable"))
+            .await
+            .unwrap()
+            .subscriptions[0]
+            .position
+    };
+    let first = soon(events.next_batch()).await.unwrap();
+    assert!(!first.is_empty());
+    // Longer than replies take that leave without a reason to wait.
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert_eq!(
+        position().await,
+        1,
+        "the program has {} events",
+        first.len()
+    );
+    events.acknowledge();
+    let start = Instant::now();
+    while position().await <= first.len() as i64 {
+        assert!(start.elapsed() < Duration::from_secs(10));
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    assert_eq!(position().await, first.len() as i64 + 1);
 }

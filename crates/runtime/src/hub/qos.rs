@@ -211,7 +211,9 @@ impl Qos {
 
     /// Returns false if the hub may select a connection for each event.
     pub(super) fn is_connection_cached(&self) -> bool {
-        self.entries.get("connectionCached").is_none_or(|value| value != "0")
+        self.entries
+            .get("connectionCached")
+            .is_none_or(|value| value != "0")
     }
 
     /// Returns true if an event leaves the hub soon after it is published, and not with the next batch.

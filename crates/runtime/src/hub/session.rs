@@ -19,8 +19,8 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::client::{failed, with_answer_timeout};
 use super::arrivals::Arrivals;
+use super::client::{failed, with_answer_timeout};
 use super::receiver::{Receiver, SubscriptionServants, local_endpoints};
 use super::servants::{InterruptionSink, LOST_FACET};
 use super::{CALLBACK_FACET, HubClient, HubError, Interruption, Qos};

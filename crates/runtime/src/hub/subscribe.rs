@@ -13,8 +13,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::arrivals::Arrivals;
 use super::inbox::inbox;
-use super::servants::{CountedDispatcher, EventDispatcher, InterruptionSink, LossServant};
 use super::receiver::SubscriptionServants;
+use super::servants::{CountedDispatcher, EventDispatcher, InterruptionSink, LossServant};
 use super::session::{Session, SubscriptionConfig};
 use super::subscription::{ServantSubscription, Subscription, SubscriptionTask};
 use super::{HubError, Qos, Topic, TypedEvent};

@@ -5,7 +5,7 @@
 use durable::demo::OrdersEvent;
 use floe::hub::{Delivery, HubClient, Qos};
 
-#[tokio::main]
+#[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let address = std::env::args().nth(1).unwrap_or("localhost:10000".into());
     let hub = HubClient::connect(&address).await?;

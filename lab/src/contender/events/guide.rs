@@ -45,7 +45,10 @@ pub(super) fn publish(
 
 /// A subscriber of the guide.
 pub(super) fn subscribe(case: Case, effort: Effort, address: &str) -> Result<(), Failure> {
-    let runtime = match std::env::var("RT").as_deref() { Ok("mt") => Builder::new_multi_thread().enable_all().build()?, _ => Builder::new_current_thread().enable_all().build()? };
+    let runtime = match std::env::var("RT").as_deref() {
+        Ok("mt") => Builder::new_multi_thread().enable_all().build()?,
+        _ => Builder::new_current_thread().enable_all().build()?,
+    };
     runtime.block_on(async {
         let hub = HubClient::connect(address).await?;
         let mut events = hub.topic(TOPIC).await?.subscribe().await?;

@@ -1,11 +1,12 @@
 //! Floe: a topic of the hub of the `floe` command, with a connection for each publisher and each subscriber.
 //!
-//! Subscribers are servants in a current-thread runtime of their own; the main thread publishes, and waits for waves.
+//! Subscribers are in a current-thread runtime of their own; the main thread publishes, and waits for waves.
 
 use std::sync::{Arc, mpsc};
 
 use ::floe::blocking::{self, Wait};
 use ::floe::contracts::ice_storm::{QoS, TopicManagerProxy, TopicProxy};
+use ::floe::hub::{Delivery, HubClient, Overflow, Qos};
 use ::floe::{Adapter, Bytes, Communicator, Current, InvokeError, Proxy, TypedProxy};
 
 use super::case::{Case, Quality};
@@ -14,25 +15,45 @@ use super::{Clients, FanoutContender, listen_to_lab};
 use crate::contender::calls::payload::bytes;
 use crate::contender::codec::contract::floe_lab::OuterSeq;
 use crate::contender::events::{FLOE_BATCHING_SERVICE, Service};
-use crate::contender::topics::contract::floe_topics::{Ping, PingDispatcher, PingProxy};
+use crate::contender::topics::contract::floe_topics::{Ping, PingDispatcher, PingEvent, PingProxy};
 use crate::contender::{Contender, Failure, Origin};
 use crate::measure::Effort;
 
-pub(crate) const FLOE: Contender = Contender {
-    name: "floe",
-    refusal: |case| match Case::parse(case).map(|case| case.quality) {
-        Ok(Quality::Priority) => Some(
-            "a hub delivers the events of a topic as they came: a topic of its own goes before others",
-        ),
-        Ok(_) => None,
-        Err(_) => Some("the scenario has no such case"),
-    },
-    encoding: None,
-    origin: Origin::Fanout(&FanoutContender {
-        service: Service::Own(FLOE_BATCHING_SERVICE),
-        clients: Clients::Own(fanout),
-    }),
-};
+/// Floe with subscribers of one kind.
+macro_rules! contender {
+    ($name:literal, $subscribers:path) => {
+        Contender {
+            name: $name,
+            refusal: |case| match Case::parse(case).map(|case| case.quality) {
+                Ok(Quality::Priority) => Some(
+                    "a hub delivers the events of a topic as they came: a topic of its own goes before others",
+                ),
+                Ok(_) => None,
+                Err(_) => Some("the scenario has no such case"),
+            },
+            encoding: None,
+            origin: Origin::Fanout(&FanoutContender {
+                service: Service::Own(FLOE_BATCHING_SERVICE),
+                clients: Clients::Own(|case, effort, address| {
+                    fanout(case, effort, address, $subscribers)
+                }),
+            }),
+        }
+    };
+}
+
+/// Subscribers are streams, as in the guide `docs/guides/events.md`.
+pub(crate) const FLOE: Contender = contender!("floe", Subscribers::Streams);
+
+/// Subscribers are servants, at endpoints of their own.
+pub(crate) const FLOE_SERVANT: Contender = contender!("floe-servant", Subscribers::Servants);
+
+/// What subscribers are.
+#[derive(Debug, Clone, Copy)]
+enum Subscribers {
+    Streams,
+    Servants,
+}
 
 /// How events are sent, by publishers and to subscribers.
 fn sent_as(quality: Quality, proxy: &Proxy) -> Proxy {
@@ -44,12 +65,17 @@ fn sent_as(quality: Quality, proxy: &Proxy) -> Proxy {
     }
 }
 
-fn fanout(case: Case, effort: Effort, address: &str) -> Result<(), Failure> {
+fn fanout(
+    case: Case,
+    effort: Effort,
+    address: &str,
+    subscribers: Subscribers,
+) -> Result<(), Failure> {
     let waves = Arc::new(Waves::new(case));
     let (subscribing, subscribed) = mpsc::channel();
     let (own, manager) = (waves.clone(), address.to_owned());
     std::thread::spawn(move || {
-        let result = subscribe_and_serve(case, &own, &manager, &subscribing);
+        let result = subscribe_and_serve(case, &own, &manager, subscribers, &subscribing);
         // The main thread has gone on if it was subscribed.
         let _ = subscribing.send(result);
     });
@@ -85,6 +111,7 @@ fn subscribe_and_serve(
     case: Case,
     waves: &Arc<Waves>,
     manager: &str,
+    subscribers: Subscribers,
     subscribing: &mpsc::Sender<Result<(), Failure>>,
 ) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -92,10 +119,56 @@ fn subscribe_and_serve(
         .build()?;
     runtime.block_on(async {
         let communicator = Communicator::new();
-        let _adapters = subscribe_all(&communicator, case, waves, manager).await?;
+        let _adapters = match subscribers {
+            Subscribers::Streams => stream_all(case, waves, manager).await.map(|()| Vec::new()),
+            Subscribers::Servants => subscribe_all(&communicator, case, waves, manager).await,
+        }?;
         subscribing.send(Ok(()))?;
         std::future::pending().await
     })
+}
+
+/// Subscribes with streams, and a task that reads each.
+async fn stream_all(case: Case, waves: &Arc<Waves>, manager: &str) -> Result<(), Failure> {
+    let topic = HubClient::connect(manager).await?.topic(TOPIC).await?;
+    for index in 0..case.subscribers {
+        let qos = match case.quality {
+            Quality::Twoway => Qos::new(),
+            Quality::Ordered => Qos::new().delivery(Delivery::Ordered),
+            Quality::Batched => Qos::new().delivery(Delivery::Batch),
+            Quality::Oneway | Quality::Compressed | Quality::Priority => {
+                Qos::new().delivery(Delivery::Oneway)
+            }
+            Quality::KeepLast => Qos::new()
+                .delivery(Delivery::Oneway)
+                .overflow(Overflow::DropOldest)
+                .queue_events(1),
+        };
+        let events = topic.subscribe::<PingEvent>().qos(qos);
+        let mut events = match case.quality {
+            Quality::Compressed => events.listen("tcp -h 127.0.0.1 -p 0 -z").await?,
+            _ => events.await?,
+        };
+        let subscriber = Subscriber {
+            case,
+            waves: waves.clone(),
+            index,
+        };
+        tokio::spawn(async move {
+            while let Some(event) = events.next().await {
+                match event {
+                    Ok(PingEvent::PingBytes { number, payload }) => {
+                        subscriber.take(number, &payload);
+                    }
+                    Ok(PingEvent::PingRecords { .. }) => {
+                        or_end(Err("expected bytes, got records".into()))
+                    }
+                    Err(interruption) => or_end(Err(interruption.into())),
+                }
+            }
+        });
+    }
+    Ok(())
 }
 
 async fn subscribe_all(
@@ -142,6 +215,25 @@ struct Subscriber {
     index: usize,
 }
 
+impl Subscriber {
+    fn take(&self, number: i32, payload: &Bytes) {
+        or_end(match payload.len() == self.case.payload_len {
+            true => self.waves.took(self.index, number),
+            false => {
+                Err(format!("expected an event of the case, got {} bytes", payload.len()).into())
+            }
+        });
+    }
+}
+
+/// The hub could only lose the subscriber; the lab must know.
+fn or_end(taken: Result<(), Failure>) {
+    if let Err(error) = taken {
+        eprintln!("{error}");
+        std::process::exit(1);
+    }
+}
+
 impl Ping for Subscriber {
     async fn ping_bytes(
         &self,
@@ -149,17 +241,7 @@ impl Ping for Subscriber {
         payload: Bytes,
         _current: &Current,
     ) -> Result<(), InvokeError> {
-        let taken = match payload.len() == self.case.payload_len {
-            true => self.waves.took(self.index, number),
-            false => {
-                Err(format!("expected an event of the case, got {} bytes", payload.len()).into())
-            }
-        };
-        if let Err(error) = taken {
-            // The hub could only lose the subscriber; the lab must know.
-            eprintln!("{error}");
-            std::process::exit(1);
-        }
+        self.take(number, &payload);
         Ok(())
     }
 
@@ -169,7 +251,7 @@ impl Ping for Subscriber {
         _records: OuterSeq,
         _current: &Current,
     ) -> Result<(), InvokeError> {
-        eprintln!("expected bytes, got records");
-        std::process::exit(1);
+        or_end(Err("expected bytes, got records".into()));
+        Ok(())
     }
 }

@@ -29,7 +29,7 @@ mod zeromq;
 
 use std::sync::Arc;
 
-pub(crate) use floe::FLOE;
+pub(crate) use floe::{FLOE, FLOE_SERVANT};
 pub(crate) use icestorm::ICESTORM;
 pub(crate) use mosquitto::MOSQUITTO;
 pub(crate) use nats::NATS;

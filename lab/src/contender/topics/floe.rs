@@ -1,4 +1,5 @@
-//! Floe: two topics of the hub of the `floe` command, and oneway calls, in a pinger and a replier as users would write them.
+//! Floe: two topics of the hub of the `floe` command, and oneway calls, in a pinger and a replier that are servants. `guide.rs` has
+//! those of the guide.
 
 use std::sync::{Arc, OnceLock};
 
@@ -10,6 +11,7 @@ use super::case::{Case, Payload};
 use super::contract::floe_topics::{
     AckBlocking, AckDispatcher, AckProxy, PingBlocking, PingDispatcher, PingProxy,
 };
+use super::guide;
 use super::pinger::Pinger;
 use super::{Clients, TopicsContender};
 use crate::contender::calls::payload::{bytes, records};
@@ -17,8 +19,23 @@ use crate::contender::codec::contract::floe_lab::OuterSeq;
 use crate::contender::events::{FLOE_SERVICE, Service};
 use crate::contender::{Contender, Failure, Origin, end_with_stdin};
 
+/// The programs of the guide: see `guide.rs`.
 pub(crate) const FLOE: Contender = Contender {
     name: "floe",
+    refusal: |_| None,
+    encoding: None,
+    origin: Origin::Topics(&TopicsContender {
+        service: Service::Own(FLOE_SERVICE),
+        clients: Clients::Own {
+            ping: guide::ping,
+            reply: guide::reply,
+        },
+    }),
+};
+
+/// Blocking servants.
+pub(crate) const FLOE_SERVANT: Contender = Contender {
+    name: "floe-servant",
     refusal: |_| None,
     encoding: None,
     origin: Origin::Topics(&TopicsContender {

@@ -22,6 +22,7 @@ mod cyclonedds;
 mod fastdds;
 mod floe;
 mod floor;
+mod guide;
 mod icestorm;
 mod jacorb;
 mod mosquitto;
@@ -41,7 +42,7 @@ pub(crate) mod contract {
 pub(crate) use artemis::ARTEMIS;
 pub(crate) use cyclonedds::CYCLONEDDS;
 pub(crate) use fastdds::FASTDDS;
-pub(crate) use floe::FLOE;
+pub(crate) use floe::{FLOE, FLOE_SERVANT};
 pub(crate) use floor::FLOOR;
 pub(crate) use icestorm::ICESTORM;
 pub(crate) use jacorb::JACORB;

@@ -33,12 +33,17 @@ impl Pinger {
         }
     }
 
+    /// Returns true while no probe is answered.
+    pub(super) fn is_probing(&self) -> bool {
+        self.state().pending == PROBE
+    }
+
     /// Publishes probes until one is answered, or `publish` fails. The rest is done by [`Pinger::answered`].
     pub(super) fn probe(
         &self,
         mut publish: impl FnMut(i32) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        while self.state().pending == PROBE {
+        while self.is_probing() {
             publish(PROBE)?;
             std::thread::sleep(PROBE_INTERVAL);
         }

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use floe::hub::Interruption;
 use floe::{Current, InvokeError};
 
 use super::publishing::micros;
-use crate::contract::feed::{Listener, ListenerDispatcher};
+use crate::contract::feed::{Listener, ListenerDispatcher, ListenerEvent};
 
 /// The events heard so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -71,6 +72,28 @@ impl Hearing {
         former.unwrap_or_default()
     }
 
+    /// Hears an item of a stream. An interruption counts as an event that is missing.
+    pub(super) fn take(&self, event: Result<ListenerEvent, Interruption>) {
+        match event {
+            Ok(ListenerEvent::Heard {
+                publisher,
+                number,
+                sent,
+                ..
+            }) => self.note(publisher, number, sent),
+            Err(_) => self.lock().missing += 1,
+        }
+    }
+
+    fn note(&self, publisher: i32, number: i64, sent: i64) {
+        let mut heard = self.lock();
+        heard.note(publisher, number);
+        if let Some(latencies) = &mut heard.latencies {
+            let taken = micros().saturating_sub(sent);
+            latencies.push(u32::try_from(taken).unwrap_or_default());
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Heard> {
         self.0.lock().expect("nobody panics with it")
     }
@@ -85,12 +108,7 @@ impl Listener for Hearing {
         _load: Vec<u8>,
         _: &Current,
     ) -> Result<(), InvokeError> {
-        let mut heard = self.lock();
-        heard.note(publisher, number);
-        if let Some(latencies) = &mut heard.latencies {
-            let taken = micros().saturating_sub(sent);
-            latencies.push(u32::try_from(taken).unwrap_or_default());
-        }
+        self.note(publisher, number, sent);
         Ok(())
     }
 }

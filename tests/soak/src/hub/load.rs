@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use floe::hub::{Delivery, HubClient, Overflow, Qos};
 use floe::{Adapter, Communicator};
 use serde_json::json;
 use tokio::task::JoinHandle;
@@ -25,6 +26,7 @@ use super::findings::Findings;
 use super::hearing::Hearing;
 use super::publishing::Publishing;
 use super::station::{Mode, PATIENCE, Station, wishes};
+use crate::contract::feed::ListenerEvent;
 use crate::process;
 use crate::random::Random;
 use crate::watch::Watch;
@@ -77,7 +79,8 @@ struct Resident {
     name: String,
     topic: usize,
     hearing: Hearing,
-    _adapter: Adapter,
+    /// Where a servant is.
+    _adapter: Option<Adapter>,
 }
 
 impl Load {
@@ -208,12 +211,13 @@ impl Load {
     }
 }
 
-/// Subscribes those who stay: in each mode, to each topic.
+/// Subscribes those who stay: in each mode, to each topic, as a servant and as a stream.
 async fn settle(station: &Station) -> Vec<Resident> {
     let mut residents = Vec::new();
     for (topic, name) in TOPICS.iter().enumerate() {
         let proxy = station.topic(name).await;
         for mode in Mode::ALL {
+            residents.push(settle_stream(station, topic, mode).await);
             let adapter = station.communicator.adapter("tcp -h 127.0.0.1 -p 0").await;
             let adapter = adapter.expect("a free port");
             let hearing = Hearing::default();
@@ -228,11 +232,42 @@ async fn settle(station: &Station) -> Vec<Resident> {
                 name,
                 topic,
                 hearing,
-                _adapter: adapter,
+                _adapter: Some(adapter),
             });
         }
     }
     residents
+}
+
+/// Subscribes one that reads a stream in a task.
+async fn settle_stream(station: &Station, topic: usize, mode: Mode) -> Resident {
+    let hub = HubClient::connect_with(&station.communicator, station.manager()).await;
+    let proxy = hub.expect("the hub").topic(TOPICS[topic]).await;
+    let name = format!("resident-{}-{}-stream", TOPICS[topic], mode.name());
+    let qos = Qos::new()
+        .delivery(match mode {
+            Mode::Twoway => Delivery::Twoway,
+            Mode::Ordered => Delivery::Ordered,
+            Mode::Oneway => Delivery::Oneway,
+            Mode::Batch => Delivery::Batch,
+        })
+        .overflow(Overflow::Block);
+    let events = proxy.expect("a topic").subscribe::<ListenerEvent>();
+    let events = events.identity(name.as_str()).qos(qos);
+    let mut events = events.await.expect("a new subscriber");
+    let hearing = Hearing::default();
+    let own = hearing.clone();
+    tokio::spawn(async move {
+        while let Some(event) = events.next().await {
+            own.take(event);
+        }
+    });
+    Resident {
+        name,
+        topic,
+        hearing,
+        _adapter: None,
+    }
 }
 
 /// Publishes as much as the hub takes; how many events it accepted.

@@ -29,8 +29,8 @@ use std::task::Waker;
 use floe_wire::message::SystemException;
 use tokio::sync::oneshot;
 
-use super::{Interruption, Qos};
 use super::arrivals::Arrivals;
+use super::{Interruption, Qos};
 use crate::dispatch::{DeferredReplies, ReadyReplies, RequestSource};
 use crate::environment::Tasks;
 use batch::Retired;
