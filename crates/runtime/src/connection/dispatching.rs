@@ -270,7 +270,7 @@ impl Dispatching {
     /// Writes the last replies of a read and releases all references until the next one.
     pub(super) async fn finish_read(&mut self) {
         if let Some(came) = self.answered_events.take() {
-            self.runs_tasks_first = !self.reply_flush.answers_first(came);
+            self.runs_tasks_first |= !self.reply_flush.answers_first(came);
         }
         if std::mem::take(&mut self.runs_tasks_first) {
             // The tasks that got the events send them to subscribers before the publishers get their replies.
@@ -513,6 +513,7 @@ impl Dispatching {
         if parts.reply_count > 0 {
             self.compress_reply(&mut parts);
             self.answered_events = parts.events_came.or(self.answered_events);
+            self.runs_tasks_first |= parts.runs_tasks_first;
             self.append_replies(&mut parts.buffer, parts.reply_count);
         }
         self.take_back(parts);

@@ -58,6 +58,8 @@ impl Requests {
                 break;
             }
         }
+        // The consumer of a stream that runs on this thread gets its events before the replies to them are written.
+        front.parts_mut().runs_tasks_first = true;
         slot.run(ready(Ok(Response::of(front.into_parts()))));
     }
 }

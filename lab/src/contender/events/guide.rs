@@ -1,6 +1,6 @@
 //! The programs of the guide `docs/guides/events.md`, with the lab's events: what a user who copies them gets.
 //!
-//! `tests/tidy/guides.rs` compares the lines that both have.
+//! A test compares the lines that both have.
 
 use ::floe::TypedProxy;
 use ::floe::hub::HubClient;
@@ -45,10 +45,7 @@ pub(super) fn publish(
 
 /// A subscriber of the guide.
 pub(super) fn subscribe(case: Case, effort: Effort, address: &str) -> Result<(), Failure> {
-    let runtime = match std::env::var("RT").as_deref() {
-        Ok("mt") => Builder::new_multi_thread().enable_all().build()?,
-        _ => Builder::new_current_thread().enable_all().build()?,
-    };
+    let runtime = Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let hub = HubClient::connect(address).await?;
         let mut events = hub.topic(TOPIC).await?.subscribe().await?;
@@ -62,4 +59,41 @@ pub(super) fn subscribe(case: Case, effort: Effort, address: &str) -> Result<(),
         }
         Ok(())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    /// The lines of a snippet of the guide that say what its program does with the hub, with the lab's names.
+    fn guided(heading: &str) -> Vec<String> {
+        let guide = include_str!("../../../../docs/guides/events.md");
+        let (_, section) = guide.split_once(heading).expect("the heading");
+        let snippet = section.split("```").nth(1).expect("a snippet");
+        let names = [("\"localhost:10000\"", "address"), ("\"ticker\"", "TOPIC")];
+        let lines = snippet.lines().map(|line| {
+            let named = |line: String, (theirs, ours): (&str, &str)| line.replace(theirs, ours);
+            names.into_iter().fold(line.trim().to_owned(), named)
+        });
+        lines.filter(|line| line.contains("await")).collect()
+    }
+
+    #[test]
+    fn the_lab_measures_the_programs_of_the_guide() {
+        let own = include_str!("guide.rs");
+        for line in guided("## Subscribe") {
+            assert!(own.contains(&line), "{line}");
+        }
+        for part in [
+            "HubClient::connect(address).await?",
+            "hub.topic(TOPIC).await?.publisher().await",
+        ] {
+            assert!(guided("## Publish").concat().contains(part), "{part}");
+            assert!(own.contains(part), "{part}");
+        }
+        let flavor = "#[tokio::main(flavor = \"current_thread\")]";
+        let guide = include_str!("../../../../docs/guides/events.md");
+        assert_eq!(
+            guide.matches(flavor).count(),
+            guide.matches("#[tokio::main").count()
+        );
+    }
 }
