@@ -14,6 +14,7 @@ fn main() {
         "contracts/Classes.ice",
         "contracts/Views.ice",
         "contracts/Nil.ice",
+        "contracts/Composing.ice",
         "interop/ice/ByValue.ice",
         "interop/ice/Measured.ice",
         "interop/ice/Interop.ice",
