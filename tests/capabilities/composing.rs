@@ -400,7 +400,7 @@ async fn calls_of_a_hub_are_combined_in_a_servant() {
     assert_eq!(soon(desk.publish(&address)).await.unwrap(), EVENTS);
 }
 
-/// What arrives at each topic.
+/// The texts that arrive at each topic.
 const EVENTS: [&str; 2] = ["1 1 2 2 b j o"; 2];
 
 /// A function that is generic over its futures combines calls, too.
