@@ -1,5 +1,5 @@
 //! The code of guides: the examples of `docs/guides/metadata.md`, with Slice as one contract and Rust as a test for each, and
-//! the project of `docs/guides/events.md`.
+//! the contract of `docs/guides/events.md`.
 
 use floe_codegen::Build;
 
@@ -20,7 +20,7 @@ pub(crate) fn compile_examples() {
     std::fs::write(out_dir().join("guide.rs"), tests).expect("a writable directory");
 }
 
-/// Makes `Ticker` and a file for each program of the project.
+/// Makes `Ticker`.
 pub(crate) fn compile_project() {
     let path = "../docs/guides/events.md";
     println!("cargo:rerun-if-changed={path}");
@@ -32,15 +32,6 @@ pub(crate) fn compile_project() {
     let file = out_dir().join("Ticker.ice");
     std::fs::write(&file, contract).expect("a writable directory");
     super::compile(Build::new().file(&file));
-
-    for program in ["publisher", "subscriber"] {
-        let title = format!("// src/bin/{program}.rs\n");
-        let blocks = blocks(&page, "rust");
-        let text = blocks.iter().find(|text| text.starts_with(&title));
-        let text = text.unwrap_or_else(|| panic!("{path}: expected src/bin/{program}.rs"));
-        let file = out_dir().join(format!("ticker_{program}.rs"));
-        std::fs::write(file, text).expect("a writable directory");
-    }
 }
 
 /// The fenced blocks of a language.

@@ -1,8 +1,10 @@
 //! Compiles the contracts that the tests of this package speak.
 
+mod documents;
 mod guide;
 mod includes;
 mod names;
+mod snippets;
 mod vectors;
 
 use floe_codegen::{Build, Language};
@@ -14,6 +16,7 @@ fn main() {
         "contracts/Classes.ice",
         "contracts/Views.ice",
         "contracts/Nil.ice",
+        "contracts/Composing.ice",
         "interop/ice/ByValue.ice",
         "interop/ice/Measured.ice",
         "interop/ice/Interop.ice",
@@ -33,6 +36,7 @@ fn main() {
     names::compile_hostile();
     guide::compile_examples();
     guide::compile_project();
+    documents::compile_all();
     includes::compile_all();
     vectors::compile_all();
 }

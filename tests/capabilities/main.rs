@@ -4,6 +4,7 @@
 
 mod clashes;
 mod classes;
+mod composing;
 mod compression_sizes;
 mod echo;
 mod generated;
@@ -18,4 +19,5 @@ mod contract {
     floe::include_contract!("Extra");
     floe::include_contract!("Views");
     floe::include_contract!("Nil");
+    floe::include_contract!("Composing");
 }

@@ -1,4 +1,4 @@
-//! The examples of `docs/guides/metadata.md`, and what they claim; the programs of `docs/guides/events.md`.
+//! The examples of `docs/guides/metadata.md`, and what they claim.
 
 use std::sync::Arc;
 
@@ -20,30 +20,6 @@ mod examples {
     use super::contract::*;
 
     include!(concat!(env!("OUT_DIR"), "/guide.rs"));
-}
-
-/// The programs of the guide to events, which are compiled as a reader copies them.
-#[allow(dead_code, reason = "nothing calls the `main` of a program")]
-mod publisher {
-    include!(concat!(env!("OUT_DIR"), "/ticker_publisher.rs"));
-}
-
-#[allow(dead_code, reason = "nothing calls the `main` of a program")]
-mod subscriber {
-    include!(concat!(env!("OUT_DIR"), "/ticker_subscriber.rs"));
-}
-
-#[test]
-fn the_programs_of_the_guide_to_events_share_a_contract() {
-    use floe::hub::TypedEvent;
-    assert_eq!(subscriber::demo::TickerEvent::TYPE_ID, "::Demo::Ticker");
-    let tick = publisher::demo::Tick {
-        symbol: "ICE".to_owned(),
-        price: 1.5,
-    };
-    let bytes = encoded(&tick);
-    let decoded = subscriber::demo::Tick::decode(&mut Decoder::new(&bytes, EncodingVersion::V1_1));
-    assert_eq!(decoded.map(|tick| tick.price), Ok(1.5));
 }
 
 #[test]

@@ -72,37 +72,32 @@ impl Scope<'_> {
         !matches!(self.shape(r#type), Shape::Number(_) | Shape::Enumeration(_))
     }
 
-    /// A parameter of the type that [`borrowed`](Self::borrowed) gives, as a value that encodes itself.
-    pub(super) fn parameter(&self, r#type: Type, tag: Option<i32>, name: &Ident) -> TokenStream {
-        let root = self.root();
-        match (self.shape(r#type), tag.map(tag_literal)) {
-            (Shape::Proxy(_), None) => quote!(#root::codegen::NilableParameter(#name)),
-            (Shape::Proxy(_), Some(tag)) => quote!(#root::codegen::OptionalProxy(#tag, #name)),
-            (_, None) => quote!(#name),
-            (_, Some(tag)) => quote!(#root::codegen::Optional(#tag, #name)),
-        }
-    }
-
-    /// The statement that encodes a parameter of the type that [`borrowed`](Self::borrowed) gives.
-    pub(super) fn put_borrowed(
+    /// A parameter of the type that [`borrowed`](Self::borrowed) gives, as a value that encodes itself, and the type of
+    /// that.
+    pub(super) fn parameter(
         &self,
         r#type: Type,
         tag: Option<i32>,
-        encoder: &Ident,
         name: &Ident,
-    ) -> TokenStream {
+    ) -> (TokenStream, TokenStream) {
         let root = self.root();
         match (self.shape(r#type), tag.map(tag_literal)) {
-            (Shape::Proxy(_), None) => {
-                quote!(#root::codegen::Nilable::encode_nilable(#name, #encoder);)
+            (Shape::Proxy(proxy), None) => (
+                quote!(#root::codegen::NilableParameter(#name)),
+                quote!(#root::codegen::NilableParameter<'call, #proxy>),
+            ),
+            (Shape::Proxy(proxy), Some(tag)) => (
+                quote!(#root::codegen::OptionalProxy(#tag, #name)),
+                quote!(#root::codegen::OptionalProxy<'call, #proxy>),
+            ),
+            (_, None) => (quote!(#name), self.borrowed(r#type, None)),
+            (_, Some(tag)) => {
+                let borrowed = self.borrowed(r#type, None);
+                (
+                    quote!(#root::codegen::Optional(#tag, #name)),
+                    quote!(#root::codegen::Optional<#borrowed>),
+                )
             }
-            (Shape::Proxy(_), Some(tag)) => quote!(#encoder.tagged_proxy(#tag, #name);),
-            (Shape::Number(_) | Shape::Enumeration(_), None) => quote!(#encoder.put(&#name);),
-            (Shape::Number(_) | Shape::Enumeration(_), Some(tag)) => {
-                quote!(#encoder.tagged(#tag, #name.as_ref());)
-            }
-            (_, None) => quote!(#encoder.put(#name);),
-            (_, Some(tag)) => quote!(#encoder.tagged(#tag, #name);),
         }
     }
 

@@ -151,7 +151,9 @@ impl Layout {
         self.text.push('\n');
         self.indent += INDENT;
         let is_list = match delimiter {
-            Delimiter::Parenthesis => token::are_names(&entries),
+            Delimiter::Parenthesis => {
+                token::are_names(&entries) || token::are_types(before, &entries)
+            }
             _ => token::is_list(before, &entries),
         };
         if is_list {

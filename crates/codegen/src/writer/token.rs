@@ -157,7 +157,7 @@ pub(super) fn tokens(stream: TokenStream) -> Vec<Token> {
 
 /// Returns true if a group of these tokens may be a tuple of one, which has a comma.
 fn is_tuple(delimiter: Delimiter, tokens: &[Token]) -> bool {
-    delimiter == Delimiter::Parenthesis && !tokens.iter().any(Token::is_comma)
+    delimiter == Delimiter::Parenthesis && entries(tokens).len() == 1
 }
 
 /// An attribute; documentation as the comment that it is.
@@ -317,6 +317,20 @@ pub(super) fn are_names(entries: &[Entry<'_>]) -> bool {
         entry.attributes.is_empty() && entry.tokens.iter().all(is_part)
     };
     entries.len() > NAMES_MAX && entries.iter().all(is_name)
+}
+
+/// Returns true if a group behind these tokens is a tuple of types, so that several stand on a line.
+pub(super) fn are_types(before: &[Token], entries: &[Entry<'_>]) -> bool {
+    fn are_parts(tokens: &[Token]) -> bool {
+        tokens.iter().all(|token| match token {
+            Token::Word(_) => true,
+            Token::Operator(_) => token.is_any(&["&", "::", "<", ">", ","]),
+            Token::Group(Delimiter::Bracket, inner) => are_parts(inner),
+            _ => false,
+        })
+    }
+    let is_element = before.last().is_some_and(Token::is_comma);
+    is_element && entries.iter().all(|entry| are_parts(entry.tokens))
 }
 
 /// As many names stand below one another.

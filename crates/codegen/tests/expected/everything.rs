@@ -192,7 +192,7 @@ pub mod everything {
 
     impl NamedProxy {
         /// The name.
-        pub fn name(&self) -> Call<'_, String, InvokeError, impl codegen::EncodeParameters<'_>> {
+        pub fn name(&self) -> Call<'_, String, InvokeError, ()> {
             const OPERATION: codegen::OperationInfo = codegen::idempotent("name", true);
             codegen::call(&self.0, &OPERATION, (), codegen::one)
         }
@@ -261,12 +261,12 @@ pub mod everything {
 
     impl ToolProxy {
         /// The name.
-        pub fn name(&self) -> Call<'_, String, InvokeError, impl codegen::EncodeParameters<'_>> {
+        pub fn name(&self) -> Call<'_, String, InvokeError, ()> {
             const OPERATION: codegen::OperationInfo = codegen::idempotent("name", true);
             codegen::call(&self.0, &OPERATION, (), codegen::one)
         }
 
-        pub fn nothing(&self) -> Call<'_, (), InvokeError, impl codegen::EncodeParameters<'_>> {
+        pub fn nothing(&self) -> Call<'_, (), InvokeError, ()> {
             const OPERATION: codegen::OperationInfo = codegen::operation("nothing", false);
             codegen::call(&self.0, &OPERATION, (), codegen::nothing)
         }
@@ -288,11 +288,11 @@ pub mod everything {
             anything: ::std::option::Option<&'call Proxy>,
             later: ::std::option::Option<&'call LaterProxy>,
             objects: &'call [::std::option::Option<Proxy>],
-        ) -> Call<'call, (
-            Item,
-            Vec,
-            ::std::option::Option<ToolProxy>,
-        ), BaseOrInvokeError, impl codegen::EncodeParameters<'call>> {
+        ) -> Call<'call, (Item, Vec, ::std::option::Option<ToolProxy>), BaseOrInvokeError, (
+            bool, Volume, &'call str, &'call [u8], &'call Tables, &'call Item,
+            codegen::NilableParameter<'call, Proxy>, codegen::NilableParameter<'call, LaterProxy>,
+            &'call [::std::option::Option<Proxy>],
+        )> {
             const OPERATION: codegen::OperationInfo = codegen::operation("everything", true);
             codegen::call(
                 &self.0,
@@ -327,7 +327,7 @@ pub mod everything {
             result: i32,
             self_: i32,
             r#type: i32,
-        ) -> Call<'_, (i64, i32, i32), InvokeError, impl codegen::EncodeParameters<'_>> {
+        ) -> Call<'_, (i64, i32, i32), InvokeError, (i32, i32, i32, i32, i32, i32, i32)> {
             const OPERATION: codegen::OperationInfo = codegen::operation("encoder", true);
             codegen::call(
                 &self.0,
@@ -342,26 +342,24 @@ pub mod everything {
             )
         }
 
-        pub fn compact(
-            &self,
-        ) -> Call<'_, String, DerivedOrEmptyError, impl codegen::EncodeParameters<'_>> {
+        pub fn compact(&self) -> Call<'_, String, DerivedOrEmptyError, ()> {
             const OPERATION: codegen::OperationInfo = codegen::operation("compact", true);
             codegen::call(&self.0, &OPERATION, (), codegen::one)
         }
 
         #[deprecated(note = "use name")]
-        pub fn into(&self) -> Call<'_, (), InvokeError, impl codegen::EncodeParameters<'_>> {
+        pub fn into(&self) -> Call<'_, (), InvokeError, ()> {
             const OPERATION: codegen::OperationInfo = codegen::operation("into", false);
             codegen::call(&self.0, &OPERATION, (), codegen::nothing)
         }
 
         /// Slice operation `clone`.
-        pub fn renamed(&self) -> Call<'_, (), InvokeError, impl codegen::EncodeParameters<'_>> {
+        pub fn renamed(&self) -> Call<'_, (), InvokeError, ()> {
             const OPERATION: codegen::OperationInfo = codegen::operation("clone", false);
             codegen::call(&self.0, &OPERATION, (), codegen::nothing)
         }
 
-        pub fn len(&self) -> Call<'_, i32, InvokeError, impl codegen::EncodeParameters<'_>> {
+        pub fn len(&self) -> Call<'_, i32, InvokeError, ()> {
             const OPERATION: codegen::OperationInfo = codegen::idempotent("len", true);
             codegen::call(&self.0, &OPERATION, (), codegen::one)
         }
@@ -508,7 +506,7 @@ pub mod everything {
 
     impl OtherProxy {
         /// The name.
-        pub fn name(&self) -> Call<'_, String, InvokeError, impl codegen::EncodeParameters<'_>> {
+        pub fn name(&self) -> Call<'_, String, InvokeError, ()> {
             const OPERATION: codegen::OperationInfo = codegen::idempotent("name", true);
             codegen::call(&self.0, &OPERATION, (), codegen::one)
         }
@@ -517,7 +515,10 @@ pub mod everything {
             &'call self,
             topic: ::std::option::Option<&'call contracts::ice_storm::TopicProxy>,
             qos: &'call contracts::ice_storm::QoS,
-        ) -> Call<'call, (), IceStormNoSuchTopicError, impl codegen::EncodeParameters<'call>> {
+        ) -> Call<'call, (), IceStormNoSuchTopicError, (
+            codegen::NilableParameter<'call, contracts::ice_storm::TopicProxy>,
+            &'call contracts::ice_storm::QoS,
+        )> {
             const OPERATION: codegen::OperationInfo = codegen::operation("from_file", true);
             codegen::call(
                 &self.0,
@@ -581,12 +582,12 @@ pub mod everything {
 
     impl LaterProxy {
         /// The name.
-        pub fn name(&self) -> Call<'_, String, InvokeError, impl codegen::EncodeParameters<'_>> {
+        pub fn name(&self) -> Call<'_, String, InvokeError, ()> {
             const OPERATION: codegen::OperationInfo = codegen::idempotent("name", true);
             codegen::call(&self.0, &OPERATION, (), codegen::one)
         }
 
-        pub fn nothing(&self) -> Call<'_, (), InvokeError, impl codegen::EncodeParameters<'_>> {
+        pub fn nothing(&self) -> Call<'_, (), InvokeError, ()> {
             const OPERATION: codegen::OperationInfo = codegen::operation("nothing", false);
             codegen::call(&self.0, &OPERATION, (), codegen::nothing)
         }
@@ -608,11 +609,11 @@ pub mod everything {
             anything: ::std::option::Option<&'call Proxy>,
             later: ::std::option::Option<&'call LaterProxy>,
             objects: &'call [::std::option::Option<Proxy>],
-        ) -> Call<'call, (
-            Item,
-            Vec,
-            ::std::option::Option<ToolProxy>,
-        ), BaseOrInvokeError, impl codegen::EncodeParameters<'call>> {
+        ) -> Call<'call, (Item, Vec, ::std::option::Option<ToolProxy>), BaseOrInvokeError, (
+            bool, Volume, &'call str, &'call [u8], &'call Tables, &'call Item,
+            codegen::NilableParameter<'call, Proxy>, codegen::NilableParameter<'call, LaterProxy>,
+            &'call [::std::option::Option<Proxy>],
+        )> {
             const OPERATION: codegen::OperationInfo = codegen::operation("everything", true);
             codegen::call(
                 &self.0,
@@ -647,7 +648,7 @@ pub mod everything {
             result: i32,
             self_: i32,
             r#type: i32,
-        ) -> Call<'_, (i64, i32, i32), InvokeError, impl codegen::EncodeParameters<'_>> {
+        ) -> Call<'_, (i64, i32, i32), InvokeError, (i32, i32, i32, i32, i32, i32, i32)> {
             const OPERATION: codegen::OperationInfo = codegen::operation("encoder", true);
             codegen::call(
                 &self.0,
@@ -662,26 +663,24 @@ pub mod everything {
             )
         }
 
-        pub fn compact(
-            &self,
-        ) -> Call<'_, String, DerivedOrEmptyError, impl codegen::EncodeParameters<'_>> {
+        pub fn compact(&self) -> Call<'_, String, DerivedOrEmptyError, ()> {
             const OPERATION: codegen::OperationInfo = codegen::operation("compact", true);
             codegen::call(&self.0, &OPERATION, (), codegen::one)
         }
 
         #[deprecated(note = "use name")]
-        pub fn into(&self) -> Call<'_, (), InvokeError, impl codegen::EncodeParameters<'_>> {
+        pub fn into(&self) -> Call<'_, (), InvokeError, ()> {
             const OPERATION: codegen::OperationInfo = codegen::operation("into", false);
             codegen::call(&self.0, &OPERATION, (), codegen::nothing)
         }
 
         /// Slice operation `clone`.
-        pub fn renamed(&self) -> Call<'_, (), InvokeError, impl codegen::EncodeParameters<'_>> {
+        pub fn renamed(&self) -> Call<'_, (), InvokeError, ()> {
             const OPERATION: codegen::OperationInfo = codegen::operation("clone", false);
             codegen::call(&self.0, &OPERATION, (), codegen::nothing)
         }
 
-        pub fn len(&self) -> Call<'_, i32, InvokeError, impl codegen::EncodeParameters<'_>> {
+        pub fn len(&self) -> Call<'_, i32, InvokeError, ()> {
             const OPERATION: codegen::OperationInfo = codegen::idempotent("len", true);
             codegen::call(&self.0, &OPERATION, (), codegen::one)
         }
@@ -690,7 +689,10 @@ pub mod everything {
             &'call self,
             topic: ::std::option::Option<&'call contracts::ice_storm::TopicProxy>,
             qos: &'call contracts::ice_storm::QoS,
-        ) -> Call<'call, (), IceStormNoSuchTopicError, impl codegen::EncodeParameters<'call>> {
+        ) -> Call<'call, (), IceStormNoSuchTopicError, (
+            codegen::NilableParameter<'call, contracts::ice_storm::TopicProxy>,
+            &'call contracts::ice_storm::QoS,
+        )> {
             const OPERATION: codegen::OperationInfo = codegen::operation("from_file", true);
             codegen::call(
                 &self.0,
@@ -700,7 +702,7 @@ pub mod everything {
             )
         }
 
-        pub fn last(&self) -> Call<'_, (), InvokeError, impl codegen::EncodeParameters<'_>> {
+        pub fn last(&self) -> Call<'_, (), InvokeError, ()> {
             const OPERATION: codegen::OperationInfo = codegen::operation("last", false);
             codegen::call(&self.0, &OPERATION, (), codegen::nothing)
         }
@@ -818,7 +820,9 @@ pub mod everything {
             &'call self,
             keeper: &'call self::r#type::Keeper,
             pair: &'call self::inner::Pair,
-        ) -> Call<'call, self::r#type::Keeper, InvokeError, impl codegen::EncodeParameters<'call>> {
+        ) -> Call<'call, self::r#type::Keeper, InvokeError, (
+            &'call self::r#type::Keeper, &'call self::inner::Pair,
+        )> {
             const OPERATION: codegen::OperationInfo = codegen::operation("keep", true);
             codegen::call(&self.0, &OPERATION, (keeper, pair), codegen::one)
         }
@@ -901,7 +905,7 @@ pub mod everything {
 
         impl WorkerProxy {
             /// The name.
-            pub fn name(&self) -> Call<'_, String, InvokeError, impl codegen::EncodeParameters<'_>> {
+            pub fn name(&self) -> Call<'_, String, InvokeError, ()> {
                 const OPERATION: codegen::OperationInfo = codegen::idempotent("name", true);
                 codegen::call(&self.0, &OPERATION, (), codegen::one)
             }
@@ -909,7 +913,7 @@ pub mod everything {
             pub fn work(
                 &self,
                 volume: super::Volume,
-            ) -> Call<'_, Pair, EmptyError, impl codegen::EncodeParameters<'_>> {
+            ) -> Call<'_, Pair, EmptyError, (super::Volume,)> {
                 const OPERATION: codegen::OperationInfo = codegen::operation("work", true);
                 codegen::call(&self.0, &OPERATION, (volume,), codegen::one)
             }

@@ -226,7 +226,7 @@ impl HubAdminProxy {
     pub fn topic_info<'call>(
         &'call self,
         name: &'call str,
-    ) -> Call<'call, TopicInfo, IceStormNoSuchTopicError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, TopicInfo, IceStormNoSuchTopicError, (&'call str,)> {
         const OPERATION: codegen::OperationInfo = codegen::idempotent("topicInfo", true);
         codegen::call(&self.0, &OPERATION, (name,), codegen::one)
     }
@@ -234,7 +234,7 @@ impl HubAdminProxy {
     /// Tells of the hub as a whole, and of each topic.
     ///
     /// - returns What is known of them now.
-    pub fn status(&self) -> Call<'_, HubStatus, InvokeError, impl codegen::EncodeParameters<'_>> {
+    pub fn status(&self) -> Call<'_, HubStatus, InvokeError, ()> {
         const OPERATION: codegen::OperationInfo = codegen::idempotent("status", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
@@ -243,7 +243,7 @@ impl HubAdminProxy {
     /// hub runs. What the topics of status have less was counted in topics that are gone.
     ///
     /// - returns The sums; the name is empty, the lag that of the event that waits longest.
-    pub fn totals(&self) -> Call<'_, TopicTotals, InvokeError, impl codegen::EncodeParameters<'_>> {
+    pub fn totals(&self) -> Call<'_, TopicTotals, InvokeError, ()> {
         const OPERATION: codegen::OperationInfo = codegen::idempotent("totals", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
@@ -256,7 +256,7 @@ impl HubAdminProxy {
     pub fn topic_status<'call>(
         &'call self,
         name: &'call str,
-    ) -> Call<'call, TopicStatus, IceStormNoSuchTopicError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, TopicStatus, IceStormNoSuchTopicError, (&'call str,)> {
         const OPERATION: codegen::OperationInfo = codegen::idempotent("topicStatus", true);
         codegen::call(&self.0, &OPERATION, (name,), codegen::one)
     }
@@ -272,7 +272,7 @@ impl HubAdminProxy {
         &'call self,
         name: &'call str,
         from: i64,
-    ) -> Call<'call, TopicPage, IceStormNoSuchTopicError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, TopicPage, IceStormNoSuchTopicError, (&'call str, i64)> {
         const OPERATION: codegen::OperationInfo = codegen::idempotent("topicPage", true);
         codegen::call(&self.0, &OPERATION, (name, from), codegen::one)
     }
@@ -284,7 +284,7 @@ impl HubAdminProxy {
     pub fn topics_after<'call>(
         &'call self,
         name: &'call str,
-    ) -> Call<'call, TopicTotalsSeq, InvokeError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, TopicTotalsSeq, InvokeError, (&'call str,)> {
         const OPERATION: codegen::OperationInfo = codegen::idempotent("topicsAfter", true);
         codegen::call(&self.0, &OPERATION, (name,), codegen::one)
     }
@@ -297,7 +297,7 @@ impl HubAdminProxy {
     pub fn backpressure<'call>(
         &'call self,
         name: &'call str,
-    ) -> Call<'call, BackpressureSeq, IceStormNoSuchTopicError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, BackpressureSeq, IceStormNoSuchTopicError, (&'call str,)> {
         const OPERATION: codegen::OperationInfo = codegen::idempotent("backpressure", true);
         codegen::call(&self.0, &OPERATION, (name,), codegen::one)
     }
@@ -606,7 +606,7 @@ impl DurableTopicsProxy {
     pub fn create<'call>(
         &'call self,
         name: &'call str,
-    ) -> Call<'call, (), IceStormTopicExistsError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, (), IceStormTopicExistsError, (&'call str,)> {
         const OPERATION: codegen::OperationInfo = codegen::operation("create", true);
         codegen::call(&self.0, &OPERATION, (name,), codegen::nothing)
     }
@@ -620,7 +620,7 @@ impl DurableTopicsProxy {
     pub fn contents<'call>(
         &'call self,
         topic: &'call str,
-    ) -> Call<'call, LogContents, IceStormNoSuchTopicOrNotDurableError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, LogContents, IceStormNoSuchTopicOrNotDurableError, (&'call str,)> {
         const OPERATION: codegen::OperationInfo = codegen::idempotent("contents", true);
         codegen::call(&self.0, &OPERATION, (topic,), codegen::one)
     }
@@ -637,7 +637,9 @@ impl DurableTopicsProxy {
         &'call self,
         topic: &'call str,
         from: &'call str,
-    ) -> Call<'call, i64, BadRequestOrIceStormNoSuchTopicOrNotDurableError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, i64, BadRequestOrIceStormNoSuchTopicOrNotDurableError, (
+        &'call str, &'call str,
+    )> {
         const OPERATION: codegen::OperationInfo = codegen::idempotent("locate", true);
         codegen::call(&self.0, &OPERATION, (topic, from), codegen::one)
     }
@@ -656,10 +658,9 @@ impl DurableTopicsProxy {
         topic: &'call str,
         from: i64,
         count: i32,
-    ) -> Call<'call, (
-        LoggedEventSeq,
-        i64,
-    ), IceStormNoSuchTopicOrNotDurableError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, (LoggedEventSeq, i64), IceStormNoSuchTopicOrNotDurableError, (
+        &'call str, i64, i32,
+    )> {
         const OPERATION: codegen::OperationInfo = codegen::idempotent("read", true);
         codegen::call(&self.0, &OPERATION, (topic, from, count), |decoder| {
             let next: i64 = decoder.get()?;
@@ -683,7 +684,9 @@ impl DurableTopicsProxy {
         topic: &'call str,
         name: &'call str,
         from: &'call str,
-    ) -> Call<'call, (), BadRequestOrIceStormNoSuchTopicOrNoSuchSubscriptionOrNotDurableError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, (), BadRequestOrIceStormNoSuchTopicOrNoSuchSubscriptionOrNotDurableError, (
+        &'call str, &'call str, &'call str,
+    )> {
         const OPERATION: codegen::OperationInfo = codegen::operation("setPosition", true);
         codegen::call(&self.0, &OPERATION, (topic, name, from), codegen::nothing)
     }
@@ -699,7 +702,9 @@ impl DurableTopicsProxy {
         &'call self,
         topic: &'call str,
         name: &'call str,
-    ) -> Call<'call, (), IceStormNoSuchTopicOrNoSuchSubscriptionOrNotDurableError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, (), IceStormNoSuchTopicOrNoSuchSubscriptionOrNotDurableError, (
+        &'call str, &'call str,
+    )> {
         const OPERATION: codegen::OperationInfo = codegen::operation("removePosition", true);
         codegen::call(&self.0, &OPERATION, (topic, name), codegen::nothing)
     }
@@ -720,7 +725,9 @@ impl DurableTopicsProxy {
         &'call self,
         topic: &'call str,
         qos: &'call contracts::ice_storm::QoS,
-    ) -> Call<'call, (), BadRequestOrIceStormNoSuchTopicOrNotDurableError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, (), BadRequestOrIceStormNoSuchTopicOrNotDurableError, (
+        &'call str, &'call contracts::ice_storm::QoS,
+    )> {
         const OPERATION: codegen::OperationInfo = codegen::idempotent("openPull", true);
         codegen::call(&self.0, &OPERATION, (topic, qos), codegen::nothing)
     }
@@ -742,7 +749,9 @@ impl DurableTopicsProxy {
         name: &'call str,
         count: i32,
         wait: i32,
-    ) -> Call<'call, LoggedEventSeq, IceStormNoSuchTopicOrNoSuchSubscriptionOrNotDurableError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, LoggedEventSeq, IceStormNoSuchTopicOrNoSuchSubscriptionOrNotDurableError, (
+        &'call str, &'call str, i32, i32,
+    )> {
         const OPERATION: codegen::OperationInfo = codegen::operation("pull", true);
         codegen::call(&self.0, &OPERATION, (topic, name, count, wait), codegen::one)
     }
@@ -760,7 +769,9 @@ impl DurableTopicsProxy {
         topic: &'call str,
         name: &'call str,
         number: i64,
-    ) -> Call<'call, (), IceStormNoSuchTopicOrNoSuchSubscriptionOrNotDurableError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, (), IceStormNoSuchTopicOrNoSuchSubscriptionOrNotDurableError, (
+        &'call str, &'call str, i64,
+    )> {
         const OPERATION: codegen::OperationInfo = codegen::operation("acknowledgeTo", true);
         codegen::call(&self.0, &OPERATION, (topic, name, number), codegen::nothing)
     }
@@ -778,7 +789,9 @@ impl DurableTopicsProxy {
         topic: &'call str,
         name: &'call str,
         numbers: &'call [i64],
-    ) -> Call<'call, (), IceStormNoSuchTopicOrNoSuchSubscriptionOrNotDurableError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, (), IceStormNoSuchTopicOrNoSuchSubscriptionOrNotDurableError, (
+        &'call str, &'call str, &'call [i64],
+    )> {
         const OPERATION: codegen::OperationInfo = codegen::operation("acknowledge", true);
         codegen::call(&self.0, &OPERATION, (topic, name, numbers), codegen::nothing)
     }
@@ -796,7 +809,9 @@ impl DurableTopicsProxy {
         topic: &'call str,
         name: &'call str,
         numbers: &'call [i64],
-    ) -> Call<'call, (), IceStormNoSuchTopicOrNoSuchSubscriptionOrNotDurableError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, (), IceStormNoSuchTopicOrNoSuchSubscriptionOrNotDurableError, (
+        &'call str, &'call str, &'call [i64],
+    )> {
         const OPERATION: codegen::OperationInfo = codegen::operation("refuse", true);
         codegen::call(&self.0, &OPERATION, (topic, name, numbers), codegen::nothing)
     }
@@ -1113,7 +1128,7 @@ impl LossListenerProxy {
         topic: &'call str,
         count: i64,
         total: &'call Losses,
-    ) -> Call<'call, (), InvokeError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, (), InvokeError, (&'call str, i64, &'call Losses)> {
         const OPERATION: codegen::OperationInfo = codegen::operation("lost", false);
         codegen::call(&self.0, &OPERATION, (topic, count, total), codegen::nothing)
     }

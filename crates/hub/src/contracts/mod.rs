@@ -5,5 +5,10 @@
 
 // Generated text has its own layout, and names that authors of contracts chose.
 #[rustfmt::skip]
-#[allow(clippy::enum_variant_names, clippy::large_enum_variant, clippy::result_large_err)]
+#[allow(
+    clippy::enum_variant_names,
+    clippy::large_enum_variant,
+    clippy::result_large_err,
+    clippy::type_complexity
+)]
 pub mod floe;

@@ -440,10 +440,7 @@ impl MetricsAdminProxy {
     /// - returns Those that measure.
     pub fn get_metrics_view_names(
         &self,
-    ) -> Call<'_, (
-        contracts::ice::StringSeq,
-        contracts::ice::StringSeq,
-    ), InvokeError, impl codegen::EncodeParameters<'_>> {
+    ) -> Call<'_, (contracts::ice::StringSeq, contracts::ice::StringSeq), InvokeError, ()> {
         const OPERATION: codegen::OperationInfo = codegen::operation("getMetricsViewNames", true);
         codegen::call(&self.0, &OPERATION, (), |decoder| {
             let disabled_views: contracts::ice::StringSeq = decoder.get()?;
@@ -459,7 +456,7 @@ impl MetricsAdminProxy {
     pub fn enable_metrics_view<'call>(
         &'call self,
         name: &'call str,
-    ) -> Call<'call, (), UnknownMetricsViewError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, (), UnknownMetricsViewError, (&'call str,)> {
         const OPERATION: codegen::OperationInfo = codegen::operation("enableMetricsView", true);
         codegen::call(&self.0, &OPERATION, (name,), codegen::nothing)
     }
@@ -471,7 +468,7 @@ impl MetricsAdminProxy {
     pub fn disable_metrics_view<'call>(
         &'call self,
         name: &'call str,
-    ) -> Call<'call, (), UnknownMetricsViewError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, (), UnknownMetricsViewError, (&'call str,)> {
         const OPERATION: codegen::OperationInfo = codegen::operation("disableMetricsView", true);
         codegen::call(&self.0, &OPERATION, (name,), codegen::nothing)
     }
@@ -485,10 +482,7 @@ impl MetricsAdminProxy {
     pub fn get_metrics_view<'call>(
         &'call self,
         view: &'call str,
-    ) -> Call<'call, (
-        MetricsView,
-        i64,
-    ), UnknownMetricsViewError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, (MetricsView, i64), UnknownMetricsViewError, (&'call str,)> {
         const OPERATION: codegen::OperationInfo = codegen::operation("getMetricsView", true);
         codegen::call(&self.0, &OPERATION, (view,), |decoder| {
             decoder.know_classes(&CLASSES);
@@ -509,7 +503,7 @@ impl MetricsAdminProxy {
         &'call self,
         view: &'call str,
         map: &'call str,
-    ) -> Call<'call, MetricsFailuresSeq, UnknownMetricsViewError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, MetricsFailuresSeq, UnknownMetricsViewError, (&'call str, &'call str)> {
         const OPERATION: codegen::OperationInfo = codegen::operation("getMapMetricsFailures", true);
         codegen::call(&self.0, &OPERATION, (view, map), codegen::one)
     }
@@ -526,7 +520,7 @@ impl MetricsAdminProxy {
         view: &'call str,
         map: &'call str,
         id: &'call str,
-    ) -> Call<'call, MetricsFailures, UnknownMetricsViewError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, MetricsFailures, UnknownMetricsViewError, (&'call str, &'call str, &'call str)> {
         const OPERATION: codegen::OperationInfo = codegen::operation("getMetricsFailures", true);
         codegen::call(&self.0, &OPERATION, (view, map, id), codegen::one)
     }

@@ -46,10 +46,18 @@ use attempt::timed_out;
 use fast_path::SendAttempt;
 use time_limit::TimeLimit;
 
-/// A function that writes the parameters of a call.
-pub trait EncodeParameters<'call>: Fn(&mut Encoder<'_>) + Send + Sync + 'call {}
+/// The in-parameters of a call: a tuple of them in the order of the wire, or a function that writes them.
+pub trait Parameters: Send + Sync {
+    /// Encodes them one after another.
+    fn encode(&self, encoder: &mut Encoder<'_>);
+}
 
-impl<'call, F: Fn(&mut Encoder<'_>) + Send + Sync + 'call> EncodeParameters<'call> for F {}
+impl<F: Fn(&mut Encoder<'_>) + Send + Sync> Parameters for F {
+    #[inline]
+    fn encode(&self, encoder: &mut Encoder<'_>) {
+        self(encoder);
+    }
+}
 
 /// Writes parameters off the fast path. It is not generic there, so that a program does not compile connecting, waiting
 /// and retrying once for each operation.
@@ -59,12 +67,19 @@ type WriteParameters<'a> = dyn Fn(&mut Encoder<'_>) + Send + Sync + 'a;
 ///
 /// The request is sent when the call is first polled, or by [`Call::wait`]. Dropping the call gives the request up;
 /// then it is unknown whether the request was executed.
+///
+/// It borrows the proxy and the parameters `P` for `'a`. A call of a generated proxy is `Send` whatever it borrows, so
+/// that `join_all`, `select!` and the like take it in a spawned task and in a servant.
+//
+// The bound on `P` stands here and not at the implementations. There it would be an obligation of everyone who asks
+// whether a call is a future, and the compiler cannot prove it for the lifetimes in a spawned task, which it has erased.
+// Here the implementations may assume it.
 #[must_use = "a call does nothing unless it is awaited or waited for"]
-pub struct Call<'a, R, E, Encode, Decode = fn(&mut Decoder<'_>) -> Result<R, DecodeError>> {
+pub struct Call<'a, R, E, P: 'a, Decode = fn(&mut Decoder<'_>) -> Result<R, DecodeError>> {
     proxy: &'a Proxy,
     operation: &'static OperationInfo,
-    /// Writes the parameters. Present until an invocation takes it.
-    encode: Option<Encode>,
+    /// Present until an invocation takes them.
+    parameters: Option<P>,
     /// Reads the results. Present until they are read.
     decode: Option<Decode>,
     state: CallState<'a>,
@@ -108,30 +123,25 @@ impl Proxy {
         operation: &'static OperationInfo,
         encode: impl Fn(&mut Encoder<'_>) + Send + Sync + 'a,
         decode: impl FnOnce(&mut Decoder<'_>) -> Result<R, DecodeError>,
-    ) -> Call<
-        'a,
-        R,
-        E,
-        impl EncodeParameters<'a>,
-        impl FnOnce(&mut Decoder<'_>) -> Result<R, DecodeError>,
-    > {
+    ) -> Call<'a, R, E, impl Parameters + 'a, impl FnOnce(&mut Decoder<'_>) -> Result<R, DecodeError>>
+    {
         Call::new(self, operation, encode, decode)
     }
 }
 
-impl<'a, R, E, Encode, Decode> Call<'a, R, E, Encode, Decode> {
+impl<'a, R, E, P, Decode> Call<'a, R, E, P, Decode> {
     /// Makes a call that has not started.
     #[inline]
     pub(crate) fn new(
         proxy: &'a Proxy,
         operation: &'static OperationInfo,
-        encode: Encode,
+        parameters: P,
         decode: Decode,
     ) -> Self {
         Self {
             proxy,
             operation,
-            encode: Some(encode),
+            parameters: Some(parameters),
             decode: Some(decode),
             state: CallState::New,
             returns: PhantomData,
@@ -140,12 +150,12 @@ impl<'a, R, E, Encode, Decode> Call<'a, R, E, Encode, Decode> {
 }
 
 /// No field is pinned: the invocation is boxed, and a reply may be moved.
-impl<R, E, Encode, Decode> Unpin for Call<'_, R, E, Encode, Decode> {}
+impl<R, E, P, Decode> Unpin for Call<'_, R, E, P, Decode> {}
 
-impl<'a, R, E, Encode, Decode> Call<'a, R, E, Encode, Decode>
+impl<'a, R, E, P, Decode> Call<'a, R, E, P, Decode>
 where
     E: OperationError,
-    Encode: Fn(&mut Encoder<'_>) + Send + Sync + 'a,
+    P: Parameters,
     Decode: FnOnce(&mut Decoder<'_>) -> Result<R, DecodeError>,
 {
     /// Blocks until the call is done.
@@ -187,7 +197,7 @@ where
     /// `wait_depth` says within how many nested waits of this thread the reply will be awaited.
     #[inline]
     fn begin(&mut self, wait_depth: usize) -> Begun {
-        let Some(encode) = &self.encode else {
+        let Some(parameters) = &self.parameters else {
             return Begun::Waits;
         };
         let proxy = self.proxy;
@@ -197,7 +207,8 @@ where
             let error = InvokeError::NotDispatched(LocalError::NotTwoway { operation });
             return Begun::Failed(Box::new(error));
         }
-        match proxy.try_invoke(self.operation, encode, wait_depth) {
+        let encode = |encoder: &mut Encoder<'_>| parameters.encode(encoder);
+        match proxy.try_invoke(self.operation, &encode, wait_depth) {
             SendAttempt::Requested(reply) => {
                 self.state = CallState::Requested(reply, proxy.timeout().map(TimeLimit::new));
             }
@@ -216,9 +227,9 @@ where
     /// the time that it started.
     #[cold]
     fn invoke(&mut self, failure: Option<AttemptError>, deadline: Option<Instant>) {
-        let encode = self.encode.take().expect("it is invoked once");
-        let first = (failure, deadline);
-        let invoking = invoke(self.proxy, self.operation, first, Box::new(encode));
+        let parameters = self.parameters.take().expect("it is invoked once");
+        let encode = Box::new(move |encoder: &mut Encoder<'_>| parameters.encode(encoder));
+        let invoking = invoke(self.proxy, self.operation, (failure, deadline), encode);
         self.state = CallState::Invoking(Box::pin(invoking));
     }
 
@@ -274,10 +285,10 @@ where
     }
 }
 
-impl<'a, R, E, Encode, Decode> Future for Call<'a, R, E, Encode, Decode>
+impl<'a, R, E, P, Decode> Future for Call<'a, R, E, P, Decode>
 where
     E: OperationError,
-    Encode: Fn(&mut Encoder<'_>) + Send + Sync + 'a,
+    P: Parameters,
     Decode: FnOnce(&mut Decoder<'_>) -> Result<R, DecodeError>,
 {
     type Output = Result<R, E>;
@@ -327,7 +338,7 @@ where
     }
 }
 
-impl<R, E, Encode, Decode> fmt::Debug for Call<'_, R, E, Encode, Decode> {
+impl<R, E, P, Decode> fmt::Debug for Call<'_, R, E, P, Decode> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Call")
             .field("operation", &self.operation.name)

@@ -23,13 +23,13 @@ mod servant;
 mod structure;
 mod typed_event;
 
-pub use crate::call::EncodeParameters;
+pub use crate::call::Parameters;
 pub use crate::proxy::OperationInfo;
 pub use dispatcher::{Answer, Answered, builtin, dispatch, put_one, reply, reply_compact};
 pub use enumeration::enumerator_max;
 pub use exception::write_exception;
 pub use proxy::{
-    NilableParameter, Optional, OptionalProxy, Parameters, Values, all, call, call_with,
+    Joined, NilableParameter, Optional, OptionalProxy, Values, WithInstances, all, call,
     idempotent, nonmutating, nothing, one, operation,
 };
 pub use servant::Servant;

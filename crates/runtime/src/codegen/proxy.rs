@@ -1,9 +1,11 @@
 //! Typed proxies: their traits, and how their methods call.
 
-use floe_wire::encoding::{Decode, DecodeError, Decoder, Encode, Encoder, Nilable, Tagged};
+use floe_wire::encoding::{
+    ClassFormat, Decode, DecodeError, Decoder, Encode, Encoder, Nilable, Tagged,
+};
 use floe_wire::message::OperationMode;
 
-use crate::call::{Call, EncodeParameters};
+use crate::call::{Call, Parameters};
 use crate::error::OperationError;
 use crate::proxy::{OperationInfo, Proxy};
 
@@ -24,28 +26,13 @@ pub const fn nonmutating(name: &'static str, returns_data: bool) -> OperationInf
 
 /// Calls an operation with these parameters; `decode` reads the results.
 #[inline]
-pub fn call<'call, R, E: OperationError>(
+pub fn call<'call, R, E: OperationError, P: Parameters + 'call>(
     proxy: &'call Proxy,
     operation: &'static OperationInfo,
-    parameters: impl Parameters + Send + Sync + 'call,
+    parameters: P,
     decode: fn(&mut Decoder<'_>) -> Result<R, DecodeError>,
-) -> Call<'call, R, E, impl EncodeParameters<'call>> {
-    let encode = move |encoder: &mut Encoder<'_>| parameters.encode(encoder);
-    Call::new(proxy, operation, encode, decode)
-}
-
-/// Calls an operation; `encode` writes the parameters, and `decode` reads the results.
-#[inline]
-pub fn call_with<'call, R, E: OperationError, Encode>(
-    proxy: &'call Proxy,
-    operation: &'static OperationInfo,
-    encode: Encode,
-    decode: fn(&mut Decoder<'_>) -> Result<R, DecodeError>,
-) -> Call<'call, R, E, Encode>
-where
-    Encode: Fn(&mut Encoder<'_>) + Send + Sync + 'call,
-{
-    Call::new(proxy, operation, encode, decode)
+) -> Call<'call, R, E, P> {
+    Call::new(proxy, operation, parameters, decode)
 }
 
 /// Decodes an empty result.
@@ -84,15 +71,9 @@ pub trait Values: Sized {
     fn decode(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError>;
 }
 
-/// The in-parameters of an operation, in the order of the wire.
-pub trait Parameters {
-    /// Encodes them one after another.
-    fn encode(&self, encoder: &mut Encoder<'_>);
-}
-
 macro_rules! parameters {
     ($($name:ident $index:tt)*) => {
-        impl<$($name: Encode),*> Parameters for ($($name,)*) {
+        impl<$($name: Encode + Send + Sync),*> Parameters for ($($name,)*) {
             #[inline]
             fn encode(&self, _encoder: &mut Encoder<'_>) {
                 $(_encoder.put(&self.$index);)*
@@ -121,6 +102,42 @@ parameters!(A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7 I 8);
 parameters!(A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7 I 8 J 9);
 parameters!(A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7 I 8 J 9 K 10);
 parameters!(A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7 I 8 J 9 K 10 L 11);
+
+/// Parameters of an operation that has more than a tuple holds.
+#[derive(Debug)]
+pub struct Joined<First, Rest>(pub First, pub Rest);
+
+impl<First: Parameters, Rest: Parameters> Parameters for Joined<First, Rest> {
+    #[inline]
+    fn encode(&self, encoder: &mut Encoder<'_>) {
+        self.0.encode(encoder);
+        self.1.encode(encoder);
+    }
+}
+
+/// Parameters with class instances among them.
+#[derive(Debug)]
+pub struct WithInstances<P> {
+    /// The parameters.
+    pub parameters: P,
+    /// True if instances are sent with the sizes of their slices.
+    pub is_sliced: bool,
+    /// True if there are instances in parameters that are not optional. Encoding 1.0 has them behind the parameters.
+    pub has_required: bool,
+}
+
+impl<P: Parameters> Parameters for WithInstances<P> {
+    #[inline]
+    fn encode(&self, encoder: &mut Encoder<'_>) {
+        if self.is_sliced {
+            encoder.set_class_format(ClassFormat::Sliced);
+        }
+        self.parameters.encode(encoder);
+        if self.has_required {
+            encoder.finish_classes();
+        }
+    }
+}
 
 /// A proxy as a parameter; it may be nil.
 #[derive(Debug)]

@@ -59,7 +59,7 @@ impl PermissionsVerifierProxy {
         &'call self,
         user_id: &'call str,
         password: &'call str,
-    ) -> Call<'call, (bool, String), PermissionDeniedError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, (bool, String), PermissionDeniedError, (&'call str, &'call str)> {
         const OPERATION: codegen::OperationInfo = codegen::nonmutating("checkPermissions", true);
         codegen::call(&self.0, &OPERATION, (user_id, password), |decoder| {
             let reason: String = decoder.get()?;
@@ -135,7 +135,7 @@ impl SslPermissionsVerifierProxy {
     pub fn authorize<'call>(
         &'call self,
         info: &'call SslInfo,
-    ) -> Call<'call, (bool, String), PermissionDeniedError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, (bool, String), PermissionDeniedError, (&'call SslInfo,)> {
         const OPERATION: codegen::OperationInfo = codegen::nonmutating("authorize", true);
         codegen::call(&self.0, &OPERATION, (info,), |decoder| {
             let reason: String = decoder.get()?;
@@ -200,7 +200,7 @@ codegen::proxy!(SessionProxy = "::Glacier2::Session");
 
 impl SessionProxy {
     /// Ends the session.
-    pub fn destroy(&self) -> Call<'_, (), InvokeError, impl codegen::EncodeParameters<'_>> {
+    pub fn destroy(&self) -> Call<'_, (), InvokeError, ()> {
         const OPERATION: codegen::OperationInfo = codegen::operation("destroy", false);
         codegen::call(&self.0, &OPERATION, (), codegen::nothing)
     }
@@ -269,7 +269,7 @@ impl StringSetProxy {
     pub fn add<'call>(
         &'call self,
         additions: &'call [String],
-    ) -> Call<'call, (), InvokeError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, (), InvokeError, (&'call [String],)> {
         const OPERATION: codegen::OperationInfo = codegen::idempotent("add", false);
         codegen::call(&self.0, &OPERATION, (additions,), codegen::nothing)
     }
@@ -280,7 +280,7 @@ impl StringSetProxy {
     pub fn remove<'call>(
         &'call self,
         deletions: &'call [String],
-    ) -> Call<'call, (), InvokeError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, (), InvokeError, (&'call [String],)> {
         const OPERATION: codegen::OperationInfo = codegen::idempotent("remove", false);
         codegen::call(&self.0, &OPERATION, (deletions,), codegen::nothing)
     }
@@ -288,9 +288,7 @@ impl StringSetProxy {
     /// Gives the content.
     ///
     /// - returns The texts, sorted, each of them once.
-    pub fn get(
-        &self,
-    ) -> Call<'_, contracts::ice::StringSeq, InvokeError, impl codegen::EncodeParameters<'_>> {
+    pub fn get(&self) -> Call<'_, contracts::ice::StringSeq, InvokeError, ()> {
         const OPERATION: codegen::OperationInfo = codegen::idempotent("get", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
@@ -378,7 +376,7 @@ impl IdentitySetProxy {
     pub fn add<'call>(
         &'call self,
         additions: &'call [Identity],
-    ) -> Call<'call, (), InvokeError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, (), InvokeError, (&'call [Identity],)> {
         const OPERATION: codegen::OperationInfo = codegen::idempotent("add", false);
         codegen::call(&self.0, &OPERATION, (additions,), codegen::nothing)
     }
@@ -389,7 +387,7 @@ impl IdentitySetProxy {
     pub fn remove<'call>(
         &'call self,
         deletions: &'call [Identity],
-    ) -> Call<'call, (), InvokeError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, (), InvokeError, (&'call [Identity],)> {
         const OPERATION: codegen::OperationInfo = codegen::idempotent("remove", false);
         codegen::call(&self.0, &OPERATION, (deletions,), codegen::nothing)
     }
@@ -397,9 +395,7 @@ impl IdentitySetProxy {
     /// Gives the content.
     ///
     /// - returns The identities, sorted, each of them once.
-    pub fn get(
-        &self,
-    ) -> Call<'_, contracts::ice::IdentitySeq, InvokeError, impl codegen::EncodeParameters<'_>> {
+    pub fn get(&self) -> Call<'_, contracts::ice::IdentitySeq, InvokeError, ()> {
         const OPERATION: codegen::OperationInfo = codegen::idempotent("get", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
@@ -484,9 +480,7 @@ impl SessionControlProxy {
     /// Gives the categories that the session may reach.
     ///
     /// - returns The set.
-    pub fn categories(
-        &self,
-    ) -> Call<'_, StringSetProxy, InvokeError, impl codegen::EncodeParameters<'_>> {
+    pub fn categories(&self) -> Call<'_, StringSetProxy, InvokeError, ()> {
         const OPERATION: codegen::OperationInfo = codegen::operation("categories", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
@@ -494,9 +488,7 @@ impl SessionControlProxy {
     /// Gives the ids of the adapters that the session may reach.
     ///
     /// - returns The set.
-    pub fn adapter_ids(
-        &self,
-    ) -> Call<'_, StringSetProxy, InvokeError, impl codegen::EncodeParameters<'_>> {
+    pub fn adapter_ids(&self) -> Call<'_, StringSetProxy, InvokeError, ()> {
         const OPERATION: codegen::OperationInfo = codegen::operation("adapterIds", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
@@ -504,9 +496,7 @@ impl SessionControlProxy {
     /// Gives the identities that the session may reach.
     ///
     /// - returns The set.
-    pub fn identities(
-        &self,
-    ) -> Call<'_, IdentitySetProxy, InvokeError, impl codegen::EncodeParameters<'_>> {
+    pub fn identities(&self) -> Call<'_, IdentitySetProxy, InvokeError, ()> {
         const OPERATION: codegen::OperationInfo = codegen::operation("identities", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
@@ -514,15 +504,13 @@ impl SessionControlProxy {
     /// Gives how long a session may be unused.
     ///
     /// - returns The time in seconds; 0 if it does not end.
-    pub fn get_session_timeout(
-        &self,
-    ) -> Call<'_, i32, InvokeError, impl codegen::EncodeParameters<'_>> {
+    pub fn get_session_timeout(&self) -> Call<'_, i32, InvokeError, ()> {
         const OPERATION: codegen::OperationInfo = codegen::idempotent("getSessionTimeout", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
 
     /// Ends the session.
-    pub fn destroy(&self) -> Call<'_, (), InvokeError, impl codegen::EncodeParameters<'_>> {
+    pub fn destroy(&self) -> Call<'_, (), InvokeError, ()> {
         const OPERATION: codegen::OperationInfo = codegen::operation("destroy", false);
         codegen::call(&self.0, &OPERATION, (), codegen::nothing)
     }
@@ -643,7 +631,9 @@ impl SessionManagerProxy {
         &'call self,
         user_id: &'call str,
         control: Option<&'call SessionControlProxy>,
-    ) -> Call<'call, Option<SessionProxy>, CannotCreateSessionError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, Option<SessionProxy>, CannotCreateSessionError, (
+        &'call str, codegen::NilableParameter<'call, SessionControlProxy>,
+    )> {
         const OPERATION: codegen::OperationInfo = codegen::operation("create", true);
         codegen::call(
             &self.0,
@@ -734,9 +724,7 @@ impl RouterProxy {
     /// - returns `has_routing_table`: Whether the router must be told of each object with `addProxies`. A peer that
     ///   returns nothing has a routing table.
     /// - returns A proxy with the endpoints for clients; null if they are those of the router.
-    pub fn get_client_proxy(
-        &self,
-    ) -> Call<'_, (Option<Proxy>, Option<bool>), InvokeError, impl codegen::EncodeParameters<'_>> {
+    pub fn get_client_proxy(&self) -> Call<'_, (Option<Proxy>, Option<bool>), InvokeError, ()> {
         const OPERATION: codegen::OperationInfo = codegen::nonmutating("getClientProxy", true);
         codegen::call(&self.0, &OPERATION, (), |decoder| Ok((decoder.get()?, decoder.tagged(1)?)))
     }
@@ -744,9 +732,7 @@ impl RouterProxy {
     /// Returns where servers reach the objects of a client.
     ///
     /// - returns A proxy with the endpoints for servers, and the category of the client.
-    pub fn get_server_proxy(
-        &self,
-    ) -> Call<'_, Option<Proxy>, InvokeError, impl codegen::EncodeParameters<'_>> {
+    pub fn get_server_proxy(&self) -> Call<'_, Option<Proxy>, InvokeError, ()> {
         const OPERATION: codegen::OperationInfo = codegen::nonmutating("getServerProxy", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
@@ -758,7 +744,7 @@ impl RouterProxy {
     pub fn add_proxies<'call>(
         &'call self,
         proxies: &'call [Option<Proxy>],
-    ) -> Call<'call, contracts::ice::ObjectProxySeq, InvokeError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, contracts::ice::ObjectProxySeq, InvokeError, (&'call [Option<Proxy>],)> {
         const OPERATION: codegen::OperationInfo = codegen::idempotent("addProxies", true);
         codegen::call(&self.0, &OPERATION, (proxies,), codegen::one)
     }
@@ -766,9 +752,7 @@ impl RouterProxy {
     /// Returns the category that the objects of the client must have so that servers can call them.
     ///
     /// - returns The category; empty if the router has no server endpoints.
-    pub fn get_category_for_client(
-        &self,
-    ) -> Call<'_, String, InvokeError, impl codegen::EncodeParameters<'_>> {
+    pub fn get_category_for_client(&self) -> Call<'_, String, InvokeError, ()> {
         const OPERATION: codegen::OperationInfo = codegen::nonmutating(
             "getCategoryForClient",
             true,
@@ -787,7 +771,9 @@ impl RouterProxy {
         &'call self,
         user_id: &'call str,
         password: &'call str,
-    ) -> Call<'call, Option<SessionProxy>, CannotCreateSessionOrPermissionDeniedError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, Option<SessionProxy>, CannotCreateSessionOrPermissionDeniedError, (
+        &'call str, &'call str,
+    )> {
         const OPERATION: codegen::OperationInfo = codegen::operation("createSession", true);
         codegen::call(&self.0, &OPERATION, (user_id, password), codegen::one)
     }
@@ -799,7 +785,7 @@ impl RouterProxy {
     /// - fails with `CannotCreateSessionException`: If there can be none.
     pub fn create_session_from_secure_connection(
         &self,
-    ) -> Call<'_, Option<SessionProxy>, CannotCreateSessionOrPermissionDeniedError, impl codegen::EncodeParameters<'_>> {
+    ) -> Call<'_, Option<SessionProxy>, CannotCreateSessionOrPermissionDeniedError, ()> {
         const OPERATION: codegen::OperationInfo = codegen::operation(
             "createSessionFromSecureConnection",
             true,
@@ -810,9 +796,7 @@ impl RouterProxy {
     /// Says that the session is used.
     ///
     /// - fails with `SessionNotExistException`: If the client has none.
-    pub fn refresh_session(
-        &self,
-    ) -> Call<'_, (), SessionNotExistError, impl codegen::EncodeParameters<'_>> {
+    pub fn refresh_session(&self) -> Call<'_, (), SessionNotExistError, ()> {
         const OPERATION: codegen::OperationInfo = codegen::operation("refreshSession", true);
         codegen::call(&self.0, &OPERATION, (), codegen::nothing)
     }
@@ -820,9 +804,7 @@ impl RouterProxy {
     /// Ends the session.
     ///
     /// - fails with `SessionNotExistException`: If the client has none.
-    pub fn destroy_session(
-        &self,
-    ) -> Call<'_, (), SessionNotExistError, impl codegen::EncodeParameters<'_>> {
+    pub fn destroy_session(&self) -> Call<'_, (), SessionNotExistError, ()> {
         const OPERATION: codegen::OperationInfo = codegen::operation("destroySession", true);
         codegen::call(&self.0, &OPERATION, (), codegen::nothing)
     }
@@ -830,9 +812,7 @@ impl RouterProxy {
     /// Returns how long a session may be unused.
     ///
     /// - returns The time in seconds; 0 if it does not end.
-    pub fn get_session_timeout(
-        &self,
-    ) -> Call<'_, i64, InvokeError, impl codegen::EncodeParameters<'_>> {
+    pub fn get_session_timeout(&self) -> Call<'_, i64, InvokeError, ()> {
         const OPERATION: codegen::OperationInfo = codegen::nonmutating("getSessionTimeout", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
@@ -840,7 +820,7 @@ impl RouterProxy {
     /// Returns how long the connection of a client may be silent.
     ///
     /// - returns The time in seconds; 0 if it does not end.
-    pub fn get_acm_timeout(&self) -> Call<'_, i32, InvokeError, impl codegen::EncodeParameters<'_>> {
+    pub fn get_acm_timeout(&self) -> Call<'_, i32, InvokeError, ()> {
         const OPERATION: codegen::OperationInfo = codegen::nonmutating("getACMTimeout", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
@@ -1012,7 +992,9 @@ impl SslSessionManagerProxy {
         &'call self,
         info: &'call SslInfo,
         control: Option<&'call SessionControlProxy>,
-    ) -> Call<'call, Option<SessionProxy>, CannotCreateSessionError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, Option<SessionProxy>, CannotCreateSessionError, (
+        &'call SslInfo, codegen::NilableParameter<'call, SessionControlProxy>,
+    )> {
         const OPERATION: codegen::OperationInfo = codegen::operation("create", true);
         codegen::call(&self.0, &OPERATION, (info, codegen::NilableParameter(control)), codegen::one)
     }

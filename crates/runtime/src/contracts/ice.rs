@@ -76,7 +76,7 @@ codegen::proxy!(ProcessProxy = "::Ice::Process");
 
 impl ProcessProxy {
     /// Ends the process in order.
-    pub fn shutdown(&self) -> Call<'_, (), InvokeError, impl codegen::EncodeParameters<'_>> {
+    pub fn shutdown(&self) -> Call<'_, (), InvokeError, ()> {
         const OPERATION: codegen::OperationInfo = codegen::operation("shutdown", false);
         codegen::call(&self.0, &OPERATION, (), codegen::nothing)
     }
@@ -89,7 +89,7 @@ impl ProcessProxy {
         &'call self,
         message: &'call str,
         fd: i32,
-    ) -> Call<'call, (), InvokeError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, (), InvokeError, (&'call str, i32)> {
         const OPERATION: codegen::OperationInfo = codegen::operation("writeMessage", false);
         codegen::call(&self.0, &OPERATION, (message, fd), codegen::nothing)
     }
@@ -244,7 +244,9 @@ impl LocatorRegistryProxy {
         &'call self,
         id: &'call str,
         proxy: Option<&'call Proxy>,
-    ) -> Call<'call, (), AdapterAlreadyActiveOrAdapterNotFoundError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, (), AdapterAlreadyActiveOrAdapterNotFoundError, (
+        &'call str, codegen::NilableParameter<'call, Proxy>,
+    )> {
         const OPERATION: codegen::OperationInfo = codegen::idempotent(
             "setAdapterDirectProxy",
             true,
@@ -265,7 +267,9 @@ impl LocatorRegistryProxy {
         adapter_id: &'call str,
         replica_group_id: &'call str,
         proxy: Option<&'call Proxy>,
-    ) -> Call<'call, (), AdapterAlreadyActiveOrAdapterNotFoundOrInvalidReplicaGroupIdError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, (), AdapterAlreadyActiveOrAdapterNotFoundOrInvalidReplicaGroupIdError, (
+        &'call str, &'call str, codegen::NilableParameter<'call, Proxy>,
+    )> {
         const OPERATION: codegen::OperationInfo = codegen::idempotent(
             "setReplicatedAdapterDirectProxy",
             true,
@@ -287,7 +291,9 @@ impl LocatorRegistryProxy {
         &'call self,
         id: &'call str,
         proxy: Option<&'call ProcessProxy>,
-    ) -> Call<'call, (), ServerNotFoundError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, (), ServerNotFoundError, (
+        &'call str, codegen::NilableParameter<'call, ProcessProxy>,
+    )> {
         const OPERATION: codegen::OperationInfo = codegen::idempotent(
             "setServerProcessProxy",
             true,
@@ -420,7 +426,7 @@ impl LocatorProxy {
     pub fn find_object_by_id<'call>(
         &'call self,
         id: &'call Identity,
-    ) -> Call<'call, Option<Proxy>, ObjectNotFoundError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, Option<Proxy>, ObjectNotFoundError, (&'call Identity,)> {
         const OPERATION: codegen::OperationInfo = codegen::nonmutating("findObjectById", true);
         codegen::call(&self.0, &OPERATION, (id,), codegen::one)
     }
@@ -433,7 +439,7 @@ impl LocatorProxy {
     pub fn find_adapter_by_id<'call>(
         &'call self,
         id: &'call str,
-    ) -> Call<'call, Option<Proxy>, AdapterNotFoundError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, Option<Proxy>, AdapterNotFoundError, (&'call str,)> {
         const OPERATION: codegen::OperationInfo = codegen::nonmutating("findAdapterById", true);
         codegen::call(&self.0, &OPERATION, (id,), codegen::one)
     }
@@ -441,9 +447,7 @@ impl LocatorProxy {
     /// Gives the registry of this locator.
     ///
     /// - returns The registry; null if there is none.
-    pub fn get_registry(
-        &self,
-    ) -> Call<'_, Option<LocatorRegistryProxy>, InvokeError, impl codegen::EncodeParameters<'_>> {
+    pub fn get_registry(&self) -> Call<'_, Option<LocatorRegistryProxy>, InvokeError, ()> {
         const OPERATION: codegen::OperationInfo = codegen::nonmutating("getRegistry", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
@@ -533,9 +537,7 @@ impl LocatorFinderProxy {
     /// Gives the locator.
     ///
     /// - returns The locator.
-    pub fn get_locator(
-        &self,
-    ) -> Call<'_, LocatorProxy, InvokeError, impl codegen::EncodeParameters<'_>> {
+    pub fn get_locator(&self) -> Call<'_, LocatorProxy, InvokeError, ()> {
         const OPERATION: codegen::OperationInfo = codegen::operation("getLocator", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
@@ -595,7 +597,7 @@ impl PropertiesAdminProxy {
     pub fn get_property<'call>(
         &'call self,
         key: &'call str,
-    ) -> Call<'call, String, InvokeError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, String, InvokeError, (&'call str,)> {
         const OPERATION: codegen::OperationInfo = codegen::operation("getProperty", true);
         codegen::call(&self.0, &OPERATION, (key,), codegen::one)
     }
@@ -607,7 +609,7 @@ impl PropertiesAdminProxy {
     pub fn get_properties_for_prefix<'call>(
         &'call self,
         prefix: &'call str,
-    ) -> Call<'call, PropertyDict, InvokeError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, PropertyDict, InvokeError, (&'call str,)> {
         const OPERATION: codegen::OperationInfo = codegen::operation(
             "getPropertiesForPrefix",
             true,
@@ -621,7 +623,7 @@ impl PropertiesAdminProxy {
     pub fn set_properties<'call>(
         &'call self,
         new_properties: &'call PropertyDict,
-    ) -> Call<'call, (), InvokeError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, (), InvokeError, (&'call PropertyDict,)> {
         const OPERATION: codegen::OperationInfo = codegen::operation("setProperties", false);
         codegen::call(&self.0, &OPERATION, (new_properties,), codegen::nothing)
     }
@@ -755,7 +757,7 @@ impl RemoteLoggerProxy {
         &'call self,
         prefix: &'call str,
         log_messages: &'call [LogMessage],
-    ) -> Call<'call, (), InvokeError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, (), InvokeError, (&'call str, &'call [LogMessage])> {
         const OPERATION: codegen::OperationInfo = codegen::operation("init", false);
         codegen::call(&self.0, &OPERATION, (prefix, log_messages), codegen::nothing)
     }
@@ -766,7 +768,7 @@ impl RemoteLoggerProxy {
     pub fn log<'call>(
         &'call self,
         message: &'call LogMessage,
-    ) -> Call<'call, (), InvokeError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, (), InvokeError, (&'call LogMessage,)> {
         const OPERATION: codegen::OperationInfo = codegen::operation("log", false);
         codegen::call(&self.0, &OPERATION, (message,), codegen::nothing)
     }
@@ -895,7 +897,10 @@ impl LoggerAdminProxy {
         message_types: &'call [LogMessageType],
         trace_categories: &'call [String],
         message_max: i32,
-    ) -> Call<'call, (), RemoteLoggerAlreadyAttachedError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, (), RemoteLoggerAlreadyAttachedError, (
+        codegen::NilableParameter<'call, RemoteLoggerProxy>, &'call [LogMessageType],
+        &'call [String], i32,
+    )> {
         const OPERATION: codegen::OperationInfo = codegen::operation("attachRemoteLogger", true);
         codegen::call(
             &self.0,
@@ -912,7 +917,7 @@ impl LoggerAdminProxy {
     pub fn detach_remote_logger<'call>(
         &'call self,
         prx: Option<&'call RemoteLoggerProxy>,
-    ) -> Call<'call, bool, InvokeError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, bool, InvokeError, (codegen::NilableParameter<'call, RemoteLoggerProxy>,)> {
         const OPERATION: codegen::OperationInfo = codegen::operation("detachRemoteLogger", true);
         codegen::call(&self.0, &OPERATION, (codegen::NilableParameter(prx),), codegen::one)
     }
@@ -929,7 +934,9 @@ impl LoggerAdminProxy {
         message_types: &'call [LogMessageType],
         trace_categories: &'call [String],
         message_max: i32,
-    ) -> Call<'call, (LogMessageSeq, String), InvokeError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, (LogMessageSeq, String), InvokeError, (
+        &'call [LogMessageType], &'call [String], i32,
+    )> {
         const OPERATION: codegen::OperationInfo = codegen::operation("getLog", true);
         codegen::call(
             &self.0,
@@ -1054,9 +1061,7 @@ impl RouterProxy {
     /// - returns `has_routing_table`: Whether the router must be told of each object with `addProxies`. A peer that
     ///   returns nothing has a routing table.
     /// - returns A proxy with the endpoints for clients; null if they are those of the router.
-    pub fn get_client_proxy(
-        &self,
-    ) -> Call<'_, (Option<Proxy>, Option<bool>), InvokeError, impl codegen::EncodeParameters<'_>> {
+    pub fn get_client_proxy(&self) -> Call<'_, (Option<Proxy>, Option<bool>), InvokeError, ()> {
         const OPERATION: codegen::OperationInfo = codegen::nonmutating("getClientProxy", true);
         codegen::call(&self.0, &OPERATION, (), |decoder| Ok((decoder.get()?, decoder.tagged(1)?)))
     }
@@ -1064,9 +1069,7 @@ impl RouterProxy {
     /// Returns where servers reach the objects of a client.
     ///
     /// - returns A proxy with the endpoints for servers, and the category of the client.
-    pub fn get_server_proxy(
-        &self,
-    ) -> Call<'_, Option<Proxy>, InvokeError, impl codegen::EncodeParameters<'_>> {
+    pub fn get_server_proxy(&self) -> Call<'_, Option<Proxy>, InvokeError, ()> {
         const OPERATION: codegen::OperationInfo = codegen::nonmutating("getServerProxy", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
@@ -1078,7 +1081,7 @@ impl RouterProxy {
     pub fn add_proxies<'call>(
         &'call self,
         proxies: &'call [Option<Proxy>],
-    ) -> Call<'call, ObjectProxySeq, InvokeError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, ObjectProxySeq, InvokeError, (&'call [Option<Proxy>],)> {
         const OPERATION: codegen::OperationInfo = codegen::idempotent("addProxies", true);
         codegen::call(&self.0, &OPERATION, (proxies,), codegen::one)
     }
@@ -1167,9 +1170,7 @@ impl RouterFinderProxy {
     /// Returns the router.
     ///
     /// - returns The router; null if there is none.
-    pub fn get_router(
-        &self,
-    ) -> Call<'_, RouterProxy, InvokeError, impl codegen::EncodeParameters<'_>> {
+    pub fn get_router(&self) -> Call<'_, RouterProxy, InvokeError, ()> {
         const OPERATION: codegen::OperationInfo = codegen::operation("getRouter", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }

@@ -118,7 +118,7 @@ impl TopicProxy {
     /// Gives the name of the topic.
     ///
     /// - returns The name.
-    pub fn get_name(&self) -> Call<'_, String, InvokeError, impl codegen::EncodeParameters<'_>> {
+    pub fn get_name(&self) -> Call<'_, String, InvokeError, ()> {
         const OPERATION: codegen::OperationInfo = codegen::nonmutating("getName", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
@@ -126,7 +126,7 @@ impl TopicProxy {
     /// Gives the object on which publishers invoke their operations.
     ///
     /// - returns The publisher object; in a replicated service, of all replicas.
-    pub fn get_publisher(&self) -> Call<'_, Proxy, InvokeError, impl codegen::EncodeParameters<'_>> {
+    pub fn get_publisher(&self) -> Call<'_, Proxy, InvokeError, ()> {
         const OPERATION: codegen::OperationInfo = codegen::nonmutating("getPublisher", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
@@ -134,9 +134,7 @@ impl TopicProxy {
     /// Gives the publisher object of this instance of the service.
     ///
     /// - returns The publisher object, never that of a replica.
-    pub fn get_non_replicated_publisher(
-        &self,
-    ) -> Call<'_, Proxy, InvokeError, impl codegen::EncodeParameters<'_>> {
+    pub fn get_non_replicated_publisher(&self) -> Call<'_, Proxy, InvokeError, ()> {
         const OPERATION: codegen::OperationInfo = codegen::nonmutating(
             "getNonReplicatedPublisher",
             true,
@@ -156,7 +154,9 @@ impl TopicProxy {
         &'call self,
         qos: &'call QoS,
         subscriber: Option<&'call Proxy>,
-    ) -> Call<'call, Proxy, AlreadySubscribedOrBadQoSOrInvalidSubscriberError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, Proxy, AlreadySubscribedOrBadQoSOrInvalidSubscriberError, (
+        &'call QoS, codegen::NilableParameter<'call, Proxy>,
+    )> {
         const OPERATION: codegen::OperationInfo = codegen::operation(
             "subscribeAndGetPublisher",
             true,
@@ -175,7 +175,7 @@ impl TopicProxy {
     pub fn unsubscribe<'call>(
         &'call self,
         subscriber: Option<&'call Proxy>,
-    ) -> Call<'call, (), InvokeError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, (), InvokeError, (codegen::NilableParameter<'call, Proxy>,)> {
         const OPERATION: codegen::OperationInfo = codegen::idempotent("unsubscribe", false);
         codegen::call(
             &self.0,
@@ -194,7 +194,7 @@ impl TopicProxy {
         &'call self,
         link_to: Option<&'call TopicProxy>,
         cost: i32,
-    ) -> Call<'call, (), LinkExistsError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, (), LinkExistsError, (codegen::NilableParameter<'call, TopicProxy>, i32)> {
         const OPERATION: codegen::OperationInfo = codegen::operation("link", true);
         codegen::call(
             &self.0,
@@ -211,7 +211,7 @@ impl TopicProxy {
     pub fn unlink<'call>(
         &'call self,
         link_to: Option<&'call TopicProxy>,
-    ) -> Call<'call, (), NoSuchLinkError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, (), NoSuchLinkError, (codegen::NilableParameter<'call, TopicProxy>,)> {
         const OPERATION: codegen::OperationInfo = codegen::operation("unlink", true);
         codegen::call(&self.0, &OPERATION, (codegen::NilableParameter(link_to),), codegen::nothing)
     }
@@ -219,9 +219,7 @@ impl TopicProxy {
     /// Gives the links of the topic.
     ///
     /// - returns The links that work.
-    pub fn get_link_info_seq(
-        &self,
-    ) -> Call<'_, LinkInfoSeq, InvokeError, impl codegen::EncodeParameters<'_>> {
+    pub fn get_link_info_seq(&self) -> Call<'_, LinkInfoSeq, InvokeError, ()> {
         const OPERATION: codegen::OperationInfo = codegen::nonmutating("getLinkInfoSeq", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
@@ -229,15 +227,13 @@ impl TopicProxy {
     /// Gives the subscribers of the topic.
     ///
     /// - returns The identities of subscribers and of links.
-    pub fn get_subscribers(
-        &self,
-    ) -> Call<'_, contracts::ice::IdentitySeq, InvokeError, impl codegen::EncodeParameters<'_>> {
+    pub fn get_subscribers(&self) -> Call<'_, contracts::ice::IdentitySeq, InvokeError, ()> {
         const OPERATION: codegen::OperationInfo = codegen::operation("getSubscribers", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
 
     /// Removes the topic with its subscriptions and links.
-    pub fn destroy(&self) -> Call<'_, (), InvokeError, impl codegen::EncodeParameters<'_>> {
+    pub fn destroy(&self) -> Call<'_, (), InvokeError, ()> {
         const OPERATION: codegen::OperationInfo = codegen::operation("destroy", false);
         codegen::call(&self.0, &OPERATION, (), codegen::nothing)
     }
@@ -446,7 +442,7 @@ impl TopicManagerProxy {
     pub fn create<'call>(
         &'call self,
         name: &'call str,
-    ) -> Call<'call, TopicProxy, TopicExistsError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, TopicProxy, TopicExistsError, (&'call str,)> {
         const OPERATION: codegen::OperationInfo = codegen::operation("create", true);
         codegen::call(&self.0, &OPERATION, (name,), codegen::one)
     }
@@ -459,7 +455,7 @@ impl TopicManagerProxy {
     pub fn retrieve<'call>(
         &'call self,
         name: &'call str,
-    ) -> Call<'call, TopicProxy, NoSuchTopicError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, TopicProxy, NoSuchTopicError, (&'call str,)> {
         const OPERATION: codegen::OperationInfo = codegen::nonmutating("retrieve", true);
         codegen::call(&self.0, &OPERATION, (name,), codegen::one)
     }
@@ -471,7 +467,7 @@ impl TopicManagerProxy {
     pub fn create_or_retrieve<'call>(
         &'call self,
         name: &'call str,
-    ) -> Call<'call, TopicProxy, InvokeError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, TopicProxy, InvokeError, (&'call str,)> {
         const OPERATION: codegen::OperationInfo = codegen::operation("createOrRetrieve", true);
         codegen::call(&self.0, &OPERATION, (name,), codegen::one)
     }
@@ -479,9 +475,7 @@ impl TopicManagerProxy {
     /// Gives all topics.
     ///
     /// - returns The topics by name.
-    pub fn retrieve_all(
-        &self,
-    ) -> Call<'_, TopicDict, InvokeError, impl codegen::EncodeParameters<'_>> {
+    pub fn retrieve_all(&self) -> Call<'_, TopicDict, InvokeError, ()> {
         const OPERATION: codegen::OperationInfo = codegen::nonmutating("retrieveAll", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
@@ -491,7 +485,7 @@ impl TopicManagerProxy {
     /// - returns The checksums; may be empty.
     pub fn get_slice_checksums(
         &self,
-    ) -> Call<'_, contracts::ice::SliceChecksumDict, InvokeError, impl codegen::EncodeParameters<'_>> {
+    ) -> Call<'_, contracts::ice::SliceChecksumDict, InvokeError, ()> {
         const OPERATION: codegen::OperationInfo = codegen::nonmutating("getSliceChecksums", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
@@ -619,9 +613,7 @@ impl FinderProxy {
     /// Gives the topic manager.
     ///
     /// - returns The topic manager.
-    pub fn get_topic_manager(
-        &self,
-    ) -> Call<'_, TopicManagerProxy, InvokeError, impl codegen::EncodeParameters<'_>> {
+    pub fn get_topic_manager(&self) -> Call<'_, TopicManagerProxy, InvokeError, ()> {
         const OPERATION: codegen::OperationInfo = codegen::operation("getTopicManager", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
@@ -702,7 +694,7 @@ impl TopicLinkProxy {
     pub fn forward<'call>(
         &'call self,
         events: &'call [EventData],
-    ) -> Call<'call, (), InvokeError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, (), InvokeError, (&'call [EventData],)> {
         const OPERATION: codegen::OperationInfo = codegen::operation("forward", false);
         codegen::call(&self.0, &OPERATION, (events,), codegen::nothing)
     }
@@ -783,7 +775,7 @@ impl TopicInternalProxy {
     /// Gives the name of the topic.
     ///
     /// - returns The name.
-    pub fn get_name(&self) -> Call<'_, String, InvokeError, impl codegen::EncodeParameters<'_>> {
+    pub fn get_name(&self) -> Call<'_, String, InvokeError, ()> {
         const OPERATION: codegen::OperationInfo = codegen::nonmutating("getName", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
@@ -791,7 +783,7 @@ impl TopicInternalProxy {
     /// Gives the object on which publishers invoke their operations.
     ///
     /// - returns The publisher object; in a replicated service, of all replicas.
-    pub fn get_publisher(&self) -> Call<'_, Proxy, InvokeError, impl codegen::EncodeParameters<'_>> {
+    pub fn get_publisher(&self) -> Call<'_, Proxy, InvokeError, ()> {
         const OPERATION: codegen::OperationInfo = codegen::nonmutating("getPublisher", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
@@ -799,9 +791,7 @@ impl TopicInternalProxy {
     /// Gives the publisher object of this instance of the service.
     ///
     /// - returns The publisher object, never that of a replica.
-    pub fn get_non_replicated_publisher(
-        &self,
-    ) -> Call<'_, Proxy, InvokeError, impl codegen::EncodeParameters<'_>> {
+    pub fn get_non_replicated_publisher(&self) -> Call<'_, Proxy, InvokeError, ()> {
         const OPERATION: codegen::OperationInfo = codegen::nonmutating(
             "getNonReplicatedPublisher",
             true,
@@ -821,7 +811,9 @@ impl TopicInternalProxy {
         &'call self,
         qos: &'call QoS,
         subscriber: Option<&'call Proxy>,
-    ) -> Call<'call, Proxy, AlreadySubscribedOrBadQoSOrInvalidSubscriberError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, Proxy, AlreadySubscribedOrBadQoSOrInvalidSubscriberError, (
+        &'call QoS, codegen::NilableParameter<'call, Proxy>,
+    )> {
         const OPERATION: codegen::OperationInfo = codegen::operation(
             "subscribeAndGetPublisher",
             true,
@@ -840,7 +832,7 @@ impl TopicInternalProxy {
     pub fn unsubscribe<'call>(
         &'call self,
         subscriber: Option<&'call Proxy>,
-    ) -> Call<'call, (), InvokeError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, (), InvokeError, (codegen::NilableParameter<'call, Proxy>,)> {
         const OPERATION: codegen::OperationInfo = codegen::idempotent("unsubscribe", false);
         codegen::call(
             &self.0,
@@ -859,7 +851,7 @@ impl TopicInternalProxy {
         &'call self,
         link_to: Option<&'call TopicProxy>,
         cost: i32,
-    ) -> Call<'call, (), LinkExistsError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, (), LinkExistsError, (codegen::NilableParameter<'call, TopicProxy>, i32)> {
         const OPERATION: codegen::OperationInfo = codegen::operation("link", true);
         codegen::call(
             &self.0,
@@ -876,7 +868,7 @@ impl TopicInternalProxy {
     pub fn unlink<'call>(
         &'call self,
         link_to: Option<&'call TopicProxy>,
-    ) -> Call<'call, (), NoSuchLinkError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, (), NoSuchLinkError, (codegen::NilableParameter<'call, TopicProxy>,)> {
         const OPERATION: codegen::OperationInfo = codegen::operation("unlink", true);
         codegen::call(&self.0, &OPERATION, (codegen::NilableParameter(link_to),), codegen::nothing)
     }
@@ -884,9 +876,7 @@ impl TopicInternalProxy {
     /// Gives the links of the topic.
     ///
     /// - returns The links that work.
-    pub fn get_link_info_seq(
-        &self,
-    ) -> Call<'_, LinkInfoSeq, InvokeError, impl codegen::EncodeParameters<'_>> {
+    pub fn get_link_info_seq(&self) -> Call<'_, LinkInfoSeq, InvokeError, ()> {
         const OPERATION: codegen::OperationInfo = codegen::nonmutating("getLinkInfoSeq", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
@@ -894,15 +884,13 @@ impl TopicInternalProxy {
     /// Gives the subscribers of the topic.
     ///
     /// - returns The identities of subscribers and of links.
-    pub fn get_subscribers(
-        &self,
-    ) -> Call<'_, contracts::ice::IdentitySeq, InvokeError, impl codegen::EncodeParameters<'_>> {
+    pub fn get_subscribers(&self) -> Call<'_, contracts::ice::IdentitySeq, InvokeError, ()> {
         const OPERATION: codegen::OperationInfo = codegen::operation("getSubscribers", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
 
     /// Removes the topic with its subscriptions and links.
-    pub fn destroy(&self) -> Call<'_, (), InvokeError, impl codegen::EncodeParameters<'_>> {
+    pub fn destroy(&self) -> Call<'_, (), InvokeError, ()> {
         const OPERATION: codegen::OperationInfo = codegen::operation("destroy", false);
         codegen::call(&self.0, &OPERATION, (), codegen::nothing)
     }
@@ -910,9 +898,7 @@ impl TopicInternalProxy {
     /// Gives the receiving end for links to this topic.
     ///
     /// - returns The receiving end.
-    pub fn get_link_proxy(
-        &self,
-    ) -> Call<'_, TopicLinkProxy, InvokeError, impl codegen::EncodeParameters<'_>> {
+    pub fn get_link_proxy(&self) -> Call<'_, TopicLinkProxy, InvokeError, ()> {
         const OPERATION: codegen::OperationInfo = codegen::idempotent("getLinkProxy", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
@@ -924,7 +910,7 @@ impl TopicInternalProxy {
     pub fn reap<'call>(
         &'call self,
         id: &'call [Identity],
-    ) -> Call<'call, (), ReapWouldBlockError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, (), ReapWouldBlockError, (&'call [Identity],)> {
         const OPERATION: codegen::OperationInfo = codegen::operation("reap", true);
         codegen::call(&self.0, &OPERATION, (id,), codegen::nothing)
     }
@@ -1066,7 +1052,7 @@ impl TopicManagerInternalProxy {
     pub fn create<'call>(
         &'call self,
         name: &'call str,
-    ) -> Call<'call, TopicProxy, TopicExistsError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, TopicProxy, TopicExistsError, (&'call str,)> {
         const OPERATION: codegen::OperationInfo = codegen::operation("create", true);
         codegen::call(&self.0, &OPERATION, (name,), codegen::one)
     }
@@ -1079,7 +1065,7 @@ impl TopicManagerInternalProxy {
     pub fn retrieve<'call>(
         &'call self,
         name: &'call str,
-    ) -> Call<'call, TopicProxy, NoSuchTopicError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, TopicProxy, NoSuchTopicError, (&'call str,)> {
         const OPERATION: codegen::OperationInfo = codegen::nonmutating("retrieve", true);
         codegen::call(&self.0, &OPERATION, (name,), codegen::one)
     }
@@ -1091,7 +1077,7 @@ impl TopicManagerInternalProxy {
     pub fn create_or_retrieve<'call>(
         &'call self,
         name: &'call str,
-    ) -> Call<'call, TopicProxy, InvokeError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, TopicProxy, InvokeError, (&'call str,)> {
         const OPERATION: codegen::OperationInfo = codegen::operation("createOrRetrieve", true);
         codegen::call(&self.0, &OPERATION, (name,), codegen::one)
     }
@@ -1099,9 +1085,7 @@ impl TopicManagerInternalProxy {
     /// Gives all topics.
     ///
     /// - returns The topics by name.
-    pub fn retrieve_all(
-        &self,
-    ) -> Call<'_, TopicDict, InvokeError, impl codegen::EncodeParameters<'_>> {
+    pub fn retrieve_all(&self) -> Call<'_, TopicDict, InvokeError, ()> {
         const OPERATION: codegen::OperationInfo = codegen::nonmutating("retrieveAll", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
@@ -1111,7 +1095,7 @@ impl TopicManagerInternalProxy {
     /// - returns The checksums; may be empty.
     pub fn get_slice_checksums(
         &self,
-    ) -> Call<'_, contracts::ice::SliceChecksumDict, InvokeError, impl codegen::EncodeParameters<'_>> {
+    ) -> Call<'_, contracts::ice::SliceChecksumDict, InvokeError, ()> {
         const OPERATION: codegen::OperationInfo = codegen::nonmutating("getSliceChecksums", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
@@ -1119,9 +1103,7 @@ impl TopicManagerInternalProxy {
     /// Gives the object by which replicas elect their master.
     ///
     /// - returns The object; null without replication. Its contract is not part of Floe.
-    pub fn get_replica_node(
-        &self,
-    ) -> Call<'_, Option<Proxy>, InvokeError, impl codegen::EncodeParameters<'_>> {
+    pub fn get_replica_node(&self) -> Call<'_, Option<Proxy>, InvokeError, ()> {
         const OPERATION: codegen::OperationInfo = codegen::idempotent("getReplicaNode", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }

@@ -263,8 +263,3 @@ impl Default for Setup {
         Settings::default().transport_setup()
     }
 }
-
-/// Compiles the code of the guide.
-#[cfg(doctest)]
-#[doc = include_str!("../../../../docs/guides/connections.md")]
-struct ConnectionsGuide;

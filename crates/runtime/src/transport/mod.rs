@@ -341,8 +341,3 @@ pub(crate) fn can_connect(endpoint: &Endpoint) -> bool {
 
 #[cfg(all(test, unix, feature = "tls"))]
 mod tests;
-
-/// Compiles the code of the guide.
-#[cfg(all(doctest, feature = "tls"))]
-#[doc = include_str!("../../../../docs/guides/transports.md")]
-struct TransportsGuide;

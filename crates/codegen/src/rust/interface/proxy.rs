@@ -66,22 +66,15 @@ fn method(scope: &Scope<'_>, declaring: DefinitionId, operation: &Operation) -> 
     let generics = is_named.then(|| quote!(<#lifetime>));
     let borrow = is_named.then(|| quote!(#lifetime));
     let decode = Values::results(operation).decode(scope);
-    let call = match values.as_parameters(scope) {
-        Some(parameters) => {
-            quote!(#root::codegen::call(&self.0, &OPERATION, #parameters, #decode))
-        }
-        None => {
-            let encode = values.encode_borrowed(scope, is_sliced(scope, declaring, operation));
-            quote!(#root::codegen::call_with(&self.0, &OPERATION, move #encode, #decode))
-        }
-    };
+    let is_sliced = is_sliced(scope, declaring, operation);
+    let (parameters, parameter_types) = values.as_parameters(scope, is_sliced);
     quote! {
         #docs
         pub fn #method #generics(
             &#borrow self #(, #inputs: #types)*
-        ) -> #root::Call<#lifetime, #results, #error, impl #root::codegen::EncodeParameters<#lifetime>> {
+        ) -> #root::Call<#lifetime, #results, #error, #parameter_types> {
             const OPERATION: #root::codegen::OperationInfo = #root::codegen::#kind(#name, #returns_data);
-            #call
+            #root::codegen::call(&self.0, &OPERATION, #parameters, #decode)
         }
     }
 }

@@ -58,6 +58,15 @@ impl Value {
         }
     }
 
+    /// A parameter of a proxy's method as a value that encodes itself, and the type of that.
+    fn parameter(&self, scope: &Scope<'_>) -> (TokenStream, TokenStream) {
+        let name = &self.name;
+        match self.is_nonnull {
+            true => (quote!(#name), self.borrowed(scope)),
+            false => scope.parameter(self.r#type, self.tag, name),
+        }
+    }
+
     /// The type of a proxy that is never nil, if it is one.
     fn present(&self, scope: &Scope<'_>) -> Option<TokenStream> {
         self.is_nonnull.then(|| scope.proxy(self.r#type)).flatten()
@@ -150,41 +159,39 @@ impl Values {
         }
     }
 
-    /// The parameters of a proxy's method as a tuple that `floe::codegen` encodes; `None` where class
-    /// instances need more than that, or where there are too many.
-    pub(super) fn as_parameters(&self, scope: &Scope<'_>) -> Option<TokenStream> {
-        if self.uses_classes(scope) || self.as_encoded.len() > VALUES_MAX {
-            return None;
-        }
-        let parameters: Vec<TokenStream> = self
-            .as_encoded
-            .iter()
-            .map(|value| match (value.is_nonnull, &value.name) {
-                (true, name) => quote!(#name),
-                (false, name) => scope.parameter(value.r#type, value.tag, name),
-            })
-            .collect();
-        Some(match parameters.as_slice() {
-            [one] => quote!((#one,)),
-            several => quote!((#(#several),*)),
-        })
-    }
-
-    /// The closure that encodes the values of a proxy's method, from its parameters.
-    pub(super) fn encode_borrowed(&self, scope: &Scope<'_>, is_sliced: bool) -> TokenStream {
-        if self.as_encoded.is_empty() {
-            return quote!(|_| {});
-        }
-        let encoder = names::fresh("encoder", &self.taken);
-        let puts = self
-            .as_encoded
-            .iter()
-            .map(|value| match (value.is_nonnull, &value.name) {
-                (true, name) => quote!(#encoder.put(#name);),
-                (false, name) => scope.put_borrowed(value.r#type, value.tag, &encoder, name),
+    /// The parameters of a proxy's method as one value that `floe::codegen` encodes, and its type.
+    pub(super) fn as_parameters(
+        &self,
+        scope: &Scope<'_>,
+        is_sliced: bool,
+    ) -> (TokenStream, TokenStream) {
+        let root = scope.root();
+        let tuples = self.as_encoded.chunks(VALUES_MAX).map(|values| {
+            let parameters = values.iter().map(|value| value.parameter(scope));
+            let (parameters, types): (Vec<_>, Vec<_>) = parameters.unzip();
+            (one_tuple(&parameters), one_tuple(&types))
+        });
+        let joined = tuples
+            .rev()
+            .reduce(|(rest, rest_type), (first, first_type)| {
+                (
+                    quote!(#root::codegen::Joined(#first, #rest)),
+                    quote!(#root::codegen::Joined<#first_type, #rest_type>),
+                )
             });
-        let body = self.around(scope, is_sliced, &encoder, quote!(#(#puts)*));
-        quote!(|#encoder| { #body })
+        let (parameters, r#type) = joined.unwrap_or((quote!(()), quote!(())));
+        if !self.uses_classes(scope) {
+            return (parameters, r#type);
+        }
+        let has_required = self.has_instances(scope);
+        let parameters = quote! {
+            #root::codegen::WithInstances {
+                parameters: #parameters,
+                is_sliced: #is_sliced,
+                has_required: #has_required,
+            }
+        };
+        (parameters, quote!(#root::codegen::WithInstances<#r#type>))
     }
 
     /// The closure that encodes the values that a servant returned.
@@ -243,6 +250,14 @@ impl Values {
     fn has_instances(&self, scope: &Scope<'_>) -> bool {
         let mut required = self.as_encoded.iter().filter(|value| value.tag.is_none());
         required.any(|value| scope.model.uses_classes(value.r#type))
+    }
+}
+
+/// Also one item as a tuple.
+fn one_tuple(items: &[TokenStream]) -> TokenStream {
+    match items {
+        [one] => quote!((#one,)),
+        several => quote!((#(#several),*)),
     }
 }
 
