@@ -22,6 +22,8 @@ pub(crate) const OUTSTANDING_LIMIT: usize = 1024;
 /// The longest name of a subscription that is pulled, in bytes.
 const PULL_NAME_LEN_MAX: usize = 200;
 
+/// The most events that one reply answers. With more, it would come much later than each event is taken.
+const GROUP_MAX: usize = 64;
 /// How long a subscription lasts by default without a program that pulls: its queue takes memory.
 const PULL_IDLE_MAX: Duration = Duration::from_secs(600);
 
@@ -52,6 +54,8 @@ pub(crate) struct Qos {
     pub(crate) patience_max: Option<Duration>,
     /// The facet to notify of lost events, if the subscriber asked for it.
     pub(crate) lost_facet: Option<String>,
+    /// How many events one reply of the subscriber may answer, at least 1.
+    pub(crate) group: usize,
     /// The subscriber wants no older events than this.
     pub(crate) lifespan: Option<Duration>,
     /// How the subscriber reads the log of its topic; `None` if it gets events as they are published.
@@ -162,6 +166,10 @@ impl Qos {
             bytes_max: ours.parsed("floe.queueBytes", count)?,
             patience_max: ours.parsed("floe.patience", milliseconds)?,
             lost_facet: ours.text("floe.lostFacet").map(str::to_owned),
+            group: ours
+                .parsed("floe.group", count)?
+                .unwrap_or(1)
+                .min(GROUP_MAX),
             lifespan,
             reading,
         })
@@ -206,6 +214,7 @@ impl Qos {
             bytes_max: None,
             patience_max: None,
             lost_facet: None,
+            group: 1,
             lifespan: None,
             reading: None,
         }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 /// The keys that a subscriber may set: those of IceStorm, and Floe's own. Others are ignored, as in IceStorm.
-pub const QOS_KEYS: [&str; 22] = [
+pub const QOS_KEYS: [&str; 23] = [
     "connectionCached",
     "locatorCacheTimeout",
     "reliability",
@@ -16,6 +16,7 @@ pub const QOS_KEYS: [&str; 22] = [
     "floe.deadline",
     "floe.durable",
     "floe.from",
+    "floe.group",
     "floe.idle",
     "floe.lifespan",
     "floe.lostFacet",

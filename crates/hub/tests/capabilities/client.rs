@@ -462,6 +462,46 @@ async fn an_event_of_another_contract_is_refused_and_told() {
     assert_eq!(next(&mut events).await, Ok(1));
 }
 
+#[tokio::test]
+async fn an_event_of_another_contract_among_many_is_told_to_program_and_hub() {
+    let world = World::start().await;
+    let client = connect(&world).await;
+    let mut events = subscribe(&client).await;
+    // In one read, so that the hub sends them together.
+    let batch = publisher(&client).await.ice_batch_oneway();
+    for number in 0..20 {
+        publish(&batch, number).await;
+        if number == 7 {
+            crate::world::publish(&batch, "letter").await;
+        }
+    }
+    soon(batch.ice_flush_batch()).await.unwrap();
+    let mut got = Vec::new();
+    let refused = loop {
+        match next(&mut events).await {
+            Ok(number) => got.push(number),
+            Err(interruption) => break interruption,
+        }
+    };
+    assert!(
+        matches!(&refused, Interruption::Refused { operation, .. } if operation == "letter"),
+        "{refused}"
+    );
+    assert_eq!(got, Vec::from_iter(0..8));
+    // The hub ends the subscription, as after any event that a subscriber refuses.
+    let interrupted = loop {
+        match next(&mut events).await {
+            Ok(number) => got.push(number),
+            Err(interruption) => break interruption,
+        }
+    };
+    assert!(
+        matches!(interrupted, Interruption::Interrupted { .. }),
+        "{interrupted}"
+    );
+    assert!(got.is_sorted(), "{got:?}");
+}
+
 /// Sends what it is told to a test.
 struct Telling(tokio::sync::mpsc::UnboundedSender<String>);
 

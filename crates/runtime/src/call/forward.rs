@@ -15,6 +15,7 @@ use crate::proxy::Proxy;
 pub struct PendingEvent {
     /// Present until the reply has come.
     connection: Option<Arc<ConnectionCore>>,
+    /// That of oneway requests, if the reply to a later event answers this one, too.
     id: RequestId,
 }
 
@@ -24,8 +25,12 @@ pub struct PendingEvent {
 pub struct PendingEvents {
     /// Present while events are left.
     connection: Option<Arc<ConnectionCore>>,
+    /// The id of the next request with a reply.
     next_id: RequestId,
     left: usize,
+    /// How many events of the group of the next one are left.
+    left_of_group: usize,
+    together: usize,
 }
 
 /// Identifies the connection that an event was sent over. An event sent later over the same connection arrives after
@@ -49,6 +54,20 @@ impl Proxy {
         first: u64,
         behind: Option<&ConnectionToken>,
     ) -> Option<PendingEvents> {
+        self.try_forward_together(events, sink, first, behind, 1)
+    }
+
+    /// Does the same as [`Proxy::try_forward`], but only every `together`th event and the last one are twoway requests. The
+    /// reply to one of them answers the events before it as well: the object must have promised that it takes the requests of
+    /// a connection in their order, and answers one only when it has taken those before it.
+    pub fn try_forward_together<S: ReplySink>(
+        &self,
+        events: &[Event],
+        sink: &Arc<S>,
+        first: u64,
+        behind: Option<&ConnectionToken>,
+        together: usize,
+    ) -> Option<PendingEvents> {
         let routed = self.ready_connection()?;
         if behind.is_some_and(|token| !Arc::ptr_eq(&token.0, &routed.connection)) {
             return None;
@@ -59,16 +78,30 @@ impl Proxy {
         let connection = routed.connection;
         connection.set_polling(self.polling());
         let target = self.target();
+        let together = together.max(1);
+        let group = |at: usize| at * together..events.len().min((at + 1) * together);
         // If it failed, `Proxy::forward` will find the reason.
         let write = |buffer: &mut Buffer, id, at: usize| {
-            target.write_event(buffer, id, events[at].as_bytes())
+            let group = &events[group(at)];
+            let (last, others) = group.split_last().expect("no group is empty");
+            for event in others {
+                target.write_event(buffer, RequestId::ONEWAY, event.as_bytes())?;
+            }
+            target.write_event(buffer, id, last.as_bytes())
         };
-        let sent = try_send_to_sink(&connection, events.len(), (sink, first), write);
+        let numbers = |at| {
+            let group = group(at);
+            first + group.start as u64..first + group.end as u64
+        };
+        let count = events.len().div_ceil(together);
+        let sent = try_send_to_sink(&connection, count, sink, numbers, write);
         let next_id = sent.ok().flatten()?;
         Some(PendingEvents {
             connection: (!events.is_empty()).then_some(connection),
             next_id,
             left: events.len(),
+            left_of_group: together.min(events.len()),
+            together,
         })
     }
 }
@@ -98,7 +131,9 @@ impl PendingEvent {
 impl Drop for PendingEvent {
     #[inline]
     fn drop(&mut self) {
-        if let Some(connection) = self.connection.take() {
+        if let Some(connection) = self.connection.take()
+            && !self.id.is_oneway()
+        {
             connection.give_up(self.id);
         }
     }
@@ -113,9 +148,19 @@ impl Iterator for PendingEvents {
             0 | 1 => self.connection.take(),
             _ => self.connection.clone(),
         };
-        let id = self.next_id;
         self.left = self.left.saturating_sub(1);
-        self.next_id = RequestId(id.0.wrapping_add(1));
+        let id = match self.left_of_group {
+            0 | 1 => {
+                self.left_of_group = self.together.min(self.left);
+                let id = self.next_id;
+                self.next_id = RequestId(id.0.wrapping_add(1));
+                id
+            }
+            _ => {
+                self.left_of_group -= 1;
+                RequestId::ONEWAY
+            }
+        };
         connection.map(|connection| PendingEvent {
             connection: Some(connection),
             id,

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::iter::Peekable;
+use std::ops::Range;
 use std::sync::Arc;
 
 use floe_wire::encoding::EncodingVersion;
@@ -19,8 +20,8 @@ pub(super) enum ReplyRecipient {
     Caller(Arc<PendingReply>),
     Sink {
         sink: Arc<dyn ReplySink>,
-        /// The number by which the sink knows the request.
-        number: u64,
+        /// The numbers by which the sink knows the request, and those before it that its reply answers; never empty.
+        numbers: Range<u64>,
         /// Position in the send queue at which the batch of the request starts.
         start: u64,
     },
@@ -32,12 +33,23 @@ impl ReplyRecipient {
         matches!(self, Self::Caller(pending) if Arc::ptr_eq(pending, caller))
     }
 
-    /// Returns true if it is this sink with this number.
+    /// Returns true if it is this sink, and its numbers begin with this one.
     #[inline]
     fn is_sink(&self, meant: &Arc<dyn ReplySink>, expected: u64) -> bool {
         match self {
             Self::Caller(_) => false,
-            Self::Sink { sink, number, .. } => *number == expected && Arc::ptr_eq(sink, meant),
+            Self::Sink { sink, numbers, .. } => {
+                numbers.start == expected && Arc::ptr_eq(sink, meant)
+            }
+        }
+    }
+
+    /// The number after the last one of a sink.
+    #[inline]
+    fn end(&self) -> u64 {
+        match self {
+            Self::Caller(_) => 0,
+            Self::Sink { numbers, .. } => numbers.end,
         }
     }
 
@@ -45,7 +57,13 @@ impl ReplyRecipient {
     pub(super) fn answer(self, reply: IncomingReply) {
         match self {
             Self::Caller(pending) => pending.answer(Ok(reply)),
-            Self::Sink { sink, number, .. } => sink.answered(number, outcome_or_nothing(reply)),
+            Self::Sink { sink, numbers, .. } => {
+                let last = numbers.end - 1;
+                if numbers.start < last {
+                    sink.returned(numbers.start..last);
+                }
+                sink.answered(last, outcome_or_nothing(reply));
+            }
         }
     }
 
@@ -70,7 +88,7 @@ impl ReplyRecipient {
                 Self::Caller(pending) => callers.push((pending, failure)),
                 Self::Sink {
                     sink,
-                    number,
+                    numbers,
                     start,
                 } => {
                     failure.narrow(start, taken);
@@ -79,7 +97,9 @@ impl ReplyRecipient {
                     if index == next {
                         sinks.push((sink, Vec::new()));
                     }
-                    sinks[index].1.push((number, failure.into()));
+                    let failure: InvokeError = failure.into();
+                    let failures = numbers.map(|number| (number, failure.clone()));
+                    sinks[index].1.extend(failures);
                 }
             }
         }
@@ -121,14 +141,16 @@ impl ReplyRecipient {
             // The request was given up, or never sent.
             return false;
         };
-        let mut count = 1;
-        if let Self::Sink { sink, number, .. } = &recipient
+        let mut end_number = recipient.end();
+        if let Self::Sink { sink, .. } = &recipient
             && rest.peek().is_some()
         {
             let mut is_next = |id| {
-                let is_meant = |other: &Self| other.is_sink(sink, number + count);
+                let is_meant = |other: &Self| other.is_sink(sink, end_number);
                 let next = machine.handle_reply(id, is_meant, queue.bytes());
-                count += u64::from(next.is_some());
+                if let Some(next) = &next {
+                    end_number = next.end();
+                }
                 next.is_some()
             };
             while rest.next_if(|(id, _)| is_next(*id)).is_some() {}
@@ -140,7 +162,7 @@ impl ReplyRecipient {
             connection.flush();
         }
         match recipient {
-            Self::Sink { sink, number, .. } => sink.returned(number..number + count),
+            Self::Sink { sink, numbers, .. } => sink.returned(numbers.start..end_number),
             caller => caller.answer(IncomingReply::of_nothing(id, encoding)),
         }
         true

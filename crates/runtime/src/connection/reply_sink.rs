@@ -34,21 +34,23 @@ pub trait ReplySink: Send + Sync + 'static {
     fn failed(&self, failures: Vec<(u64, InvokeError)>);
 }
 
-/// Sends twoway requests in one write if there is room for them. Returns `None`, with nothing sent, if there is none.
+/// Sends groups of requests in one write if there is room for them. Returns `None`, with nothing sent, if there is none. `write`
+/// appends a group, whose last request has the given id and gets a reply.
 ///
-/// The sink gets the replies: the reply to the first request with the number `first`, and so on. It may get some before
-/// this function returns. The ids of the requests are consecutive; this function returns the first.
+/// The sink gets the replies: `numbers` returns those that the reply to a group answers. It may get some before this function
+/// returns. The ids of the groups are consecutive; this function returns the first.
 pub(crate) fn try_send_to_sink<S: ReplySink>(
     connection: &Arc<ConnectionCore>,
     count: usize,
-    (sink, first): (&Arc<S>, u64),
+    sink: &Arc<S>,
+    numbers: impl Fn(usize) -> Range<u64>,
     write: impl Fn(&mut Buffer, RequestId, usize) -> Result<(), EncodeError>,
 ) -> Result<Option<RequestId>, AttemptError> {
     reentrancy_guard::check(connection, wait_depth())?;
     // All requests count from the start of the batch, because the transport gets the whole batch.
     let recipient = |at, start| ReplyRecipient::Sink {
         sink: sink.clone(),
-        number: first + at as u64,
+        numbers: numbers(at),
         start,
     };
     let ids = RequestIds::Next(count);

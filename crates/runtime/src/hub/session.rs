@@ -47,6 +47,8 @@ pub(super) struct SubscriptionConfig {
     pub(super) hub: HubClient,
     pub(super) topic: Arc<str>,
     pub(super) qos: Qos,
+    /// How many events one reply may answer.
+    pub(super) group: usize,
     /// The endpoints at which to listen; `None` for any address at which the hub reaches this side.
     pub(super) listen: Option<String>,
     /// How long the session waits for an event before it checks the hub.
@@ -318,6 +320,10 @@ impl<T: InterruptionSink> Session<T> {
         if may_be_floe {
             qos.entry("floe.lostFacet".to_owned())
                 .or_insert_with(|| LOST_FACET.to_owned());
+            if self.config.group > 1 {
+                qos.entry("floe.group".to_owned())
+                    .or_insert_with(|| self.config.group.to_string());
+            }
         }
         topic
             .subscribe_and_get_publisher(&qos, Some(subscriber))

@@ -27,6 +27,9 @@ use crate::error::AdapterError;
 /// moment, and then takes them all together.
 const CAPACITY: usize = 1024;
 
+/// How many events of a Floe hub one reply of a stream may answer, so that most of them cost no reply.
+const GROUP: usize = 64;
+
 /// Number of interruptions that are kept for a servant's subscription.
 const INTERRUPTIONS_MAX: usize = 64;
 
@@ -74,6 +77,7 @@ impl SubscribeOptions {
         events: Arc<dyn Dispatcher>,
         arrivals: Arc<Arrivals>,
         sink: T,
+        group: usize,
     ) -> Result<SubscriptionTask, HubError> {
         let hub = self.topic.hub().clone();
         let identity = match self.identity {
@@ -90,6 +94,7 @@ impl SubscribeOptions {
             hub,
             topic: self.topic.name().into(),
             qos: self.qos,
+            group,
             listen: self.listen,
             check_interval: self.check_interval,
             servants,
@@ -180,7 +185,9 @@ impl<E: TypedEvent> Subscribe<E> {
         let events = EventDispatcher {
             inbox: inbox.clone(),
         };
-        let task = self.options.start(Arc::new(events), arrivals, inbox);
+        // A durable subscription acknowledges each event.
+        let group = if qos.is_durable() { 1 } else { GROUP };
+        let task = self.options.start(Arc::new(events), arrivals, inbox, group);
         Ok(Subscription::new(reader, task.await?))
     }
 }
@@ -206,7 +213,8 @@ impl<A: Answer> SubscribeServant<A> {
             inner: self.dispatcher,
             arrivals: arrivals.clone(),
         };
-        let task = self.options.start(Arc::new(events), arrivals, sender);
+        // A servant may answer in any order.
+        let task = self.options.start(Arc::new(events), arrivals, sender, 1);
         Ok(ServantSubscription::new(interruptions, task.await?))
     }
 }

@@ -232,6 +232,55 @@ async fn what_a_servant_says_is_told_of_its_event_alone() {
 }
 
 #[tokio::test]
+async fn a_reply_answers_the_events_of_its_group() {
+    let mut peer = Peer::connect().await;
+    let forward = |peer: &Peer, first, count| {
+        let events = events(count);
+        let sent = peer
+            .proxy
+            .try_forward_together(&events, &peer.sink, first, None, 3);
+        sent.expect("it has a connection with room")
+    };
+    let sent = forward(&peer, 5, 8);
+    assert_eq!(sent.len(), 8);
+    let sent: Vec<_> = sent.collect();
+    let ids = peer.ids(8).await;
+    let (a, b, c) = (ids[2], ids[5], ids[7]);
+    assert_eq!(ids, [0, 0, a, 0, 0, b, 0, c]);
+    assert!(a > 0 && b == a + 1 && c == b + 1);
+    // The exception is told of the last event of its group.
+    peer.write(&[nothing(a), reply(b, 7, b"\x02no"), nothing(c)])
+        .await;
+    let mut expected = all_nothing(5..13);
+    expected[5].1 = Told::System;
+    assert_eq!(peer.sink.wait_for(8).await, expected);
+    end_all(sent);
+    // An event that is given up keeps the reply to the others; the last one takes the reply with it.
+    let mut sent = forward(&peer, 13, 3);
+    drop(sent.next());
+    let sent: Vec<_> = sent.collect();
+    let ids = peer.ids(3).await;
+    peer.write(&[nothing(ids[2])]).await;
+    assert_eq!(peer.sink.wait_for(3).await, all_nothing(13..16));
+    end_all(sent);
+    // If the connection breaks, all events have failed, in their order.
+    let sent: Vec<_> = forward(&peer, 16, 4).collect();
+    peer.ids(4).await;
+    let sink = peer.sink.clone();
+    drop(peer.stream);
+    let failed = sink.wait_for(4).await;
+    let numbers: Vec<_> = failed.iter().map(|(number, _)| *number).collect();
+    assert_eq!(numbers, [16, 17, 18, 19]);
+    assert!(
+        failed
+            .iter()
+            .all(|(_, told)| *told == Told::PerhapsDispatched),
+        "{failed:?}"
+    );
+    end_all(sent);
+}
+
+#[tokio::test]
 async fn events_share_a_connection_with_calls_and_with_events_of_others() {
     let mut peer = Peer::connect().await;
     let other = Arc::new(Notes::default());

@@ -79,6 +79,7 @@ fn qos(delivery: DeliveryMode, retry_count: RetryCount) -> Qos {
         bytes_max: None,
         patience_max: None,
         lost_facet: None,
+        group: 1,
         lifespan: None,
         reading: None,
     }

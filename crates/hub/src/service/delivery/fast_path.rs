@@ -68,7 +68,8 @@ impl Subscriber {
     ) -> bool {
         // Send without the lock: if the connection breaks meanwhile, it reports that to this subscriber.
         let (proxy, behind) = (self.proxy(), position.behind.as_ref());
-        let Some(sent) = proxy.try_forward(events, self, position.first, behind) else {
+        let (first, group) = (position.first, self.qos().group);
+        let Some(sent) = proxy.try_forward_together(events, self, first, behind, group) else {
             return false;
         };
         let mut shared = self.lock();

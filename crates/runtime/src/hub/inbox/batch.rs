@@ -28,6 +28,8 @@ pub(in crate::hub) struct Batch<'a, E: Send + 'static> {
     deferred: Vec<DeferredReply>,
     /// The exception of the only item, if its caller waits.
     exception: Option<SystemException>,
+    /// The exception of an event without a reply. The next reply throws it, because that answers the event, too.
+    refusal: Option<SystemException>,
 }
 
 /// Whether the stream takes events.
@@ -63,6 +65,7 @@ impl<E: TypedEvent> Inbox<E> {
             true => std::mem::take(&mut state.items),
             false => VecDeque::new(),
         };
+        let refusal = state.refusal.take();
         drop(state);
         items.reserve(len_max.min(RESERVED_MAX));
         Batch {
@@ -74,6 +77,7 @@ impl<E: TypedEvent> Inbox<E> {
             free,
             deferred: Vec::new(),
             exception: None,
+            refusal,
         }
     }
 
@@ -167,6 +171,13 @@ impl<E: TypedEvent> Batch<'_, E> {
             Admission::Late => return self.take_late(request),
         }
         self.items.push_back(item);
+        let exception = match request.current().is_oneway() {
+            true => {
+                self.refusal = self.refusal.take().or(exception);
+                None
+            }
+            false => exception.or_else(|| self.refusal.take()),
+        };
         if self.items.len() <= self.free {
             return answered(exception);
         }
@@ -199,6 +210,7 @@ impl<E: TypedEvent> Batch<'_, E> {
             free,
             mut deferred,
             exception,
+            refusal,
             ..
         } = self;
         inbox.arrivals.note_arrived(taken);
@@ -207,6 +219,7 @@ impl<E: TypedEvent> Batch<'_, E> {
             drop(state);
             return inbox.refuse(source, deferred);
         }
+        state.refusal = refusal;
         if let Some(source) = source {
             DeferredReply::hold_all(&mut deferred, &**source);
         }

@@ -83,6 +83,8 @@ struct State<E> {
     deferred: VecDeque<DeferredReplies>,
     /// Those in the same communicator that wait, each with the value of `finished` that it waits for.
     waiting: Vec<(u64, Waiting)>,
+    /// The exception of an event without a reply of its own, for the next reply. See [`Batch`](batch::Batch).
+    refusal: Option<SystemException>,
     /// Items that were dropped behind those that the reader has taken. It counts them as finished when it takes others.
     dropped: u64,
     /// The connection of the last events.
@@ -119,6 +121,7 @@ impl<E: Send + 'static> Inbox<E> {
                 arrived: 0,
                 deferred: VecDeque::new(),
                 waiting: Vec::new(),
+                refusal: None,
                 dropped: 0,
                 source: None,
                 retired: Vec::new(),
