@@ -75,6 +75,8 @@ pub(super) struct Dispatching {
     answered_events: Option<Instant>,
     /// True if ready tasks run before those replies are written.
     runs_tasks_first: bool,
+    /// True if the consumer of a stream was woken, and runs before the replies are written.
+    yields_first: bool,
     reply_flush: ReplyFlush,
 }
 
@@ -95,6 +97,7 @@ impl Dispatching {
             taken_len: 0,
             answered_events: None,
             runs_tasks_first: false,
+            yields_first: false,
             reply_flush: ReplyFlush::default(),
         }
     }
@@ -270,11 +273,16 @@ impl Dispatching {
     /// Writes the last replies of a read and releases all references until the next one.
     pub(super) async fn finish_read(&mut self) {
         if let Some(came) = self.answered_events.take() {
-            self.runs_tasks_first |= !self.reply_flush.answers_first(came);
+            self.runs_tasks_first = !self.reply_flush.answers_first(came);
         }
         if std::mem::take(&mut self.runs_tasks_first) {
             // The tasks that got the events send them to subscribers before the publishers get their replies.
             run_ready_tasks().await;
+        }
+        if std::mem::take(&mut self.yields_first) {
+            // The consumer of a stream often is what a runtime with one thread was given to block on. That runs only when
+            // no task is ready, so this waits until the runtime has looked for new input.
+            tokio::task::yield_now().await;
         }
         // The replies leave before all other work, because callers wait for them.
         let has_room = self.send_replies();
@@ -513,7 +521,7 @@ impl Dispatching {
         if parts.reply_count > 0 {
             self.compress_reply(&mut parts);
             self.answered_events = parts.events_came.or(self.answered_events);
-            self.runs_tasks_first |= parts.runs_tasks_first;
+            self.yields_first |= parts.yields_first;
             self.append_replies(&mut parts.buffer, parts.reply_count);
         }
         self.take_back(parts);

@@ -61,7 +61,7 @@ pub(crate) use servants::ServantCache;
 pub use slot::DispatchSlot;
 pub(crate) use slot::panicked;
 pub use taken_events::TakenEvents;
-pub(crate) use taken_requests::Taken;
+pub(crate) use taken_requests::{RequestTaker, Taken};
 
 /// Answers requests: an adapter calls its servants through this trait.
 ///

@@ -51,8 +51,8 @@ pub(crate) struct RequestParts {
     pub(crate) reply_count: usize,
     /// When the events arrived, if the replies are to events: such replies may leave a little later.
     pub(crate) events_came: Option<Instant>,
-    /// True if a task was given something that it should see before the replies leave.
-    pub(crate) runs_tasks_first: bool,
+    /// True if somebody was woken who should run before the replies leave.
+    pub(crate) yields_first: bool,
     /// The buffer in which events are collected.
     pub(super) events: EventsBuilder,
 }
@@ -64,7 +64,7 @@ impl RequestParts {
             buffer: Buffer::default(),
             reply_count: 0,
             events_came: None,
-            runs_tasks_first: false,
+            yields_first: false,
             events: EventsBuilder::default(),
         })
     }
@@ -93,7 +93,7 @@ impl RequestParts {
         self.buffer.clear();
         self.reply_count = 0;
         self.events_came = None;
-        self.runs_tasks_first = false;
+        self.yields_first = false;
     }
 }
 

@@ -23,6 +23,16 @@ pub(crate) enum Taken<'a> {
     Deferred,
 }
 
+/// Takes requests.
+pub(crate) trait RequestTaker<'a> {
+    /// Takes the next request.
+    fn take(&mut self, request: &Request) -> Taken<'a>;
+
+    /// All requests of the read are taken. Returns true if that has woken somebody who should run before the replies are
+    /// written.
+    fn end(self) -> bool;
+}
+
 impl Requests {
     /// The connection of the requests, if a dispatcher may answer them later: then no interceptor waits for the replies.
     pub(crate) fn deferring_source(&self) -> Option<&Arc<dyn RequestSource>> {
@@ -35,20 +45,16 @@ impl Requests {
         1 + self.rest.len()
     }
 
-    /// Passes the requests to `take` in their order, and answers them as it says. If `take` panics for a request, only that
+    /// Passes the requests to the taker in their order, and answers them as it says. If it panics for a request, only that
     /// request fails.
-    pub(crate) fn take_each<'a>(
-        self,
-        slot: &mut DispatchSlot,
-        mut take: impl FnMut(&Request) -> Taken<'a>,
-    ) {
+    pub(crate) fn take_each<'a>(self, slot: &mut DispatchSlot, mut taker: impl RequestTaker<'a>) {
         let Self {
             mut front,
             mut rest,
             ..
         } = self;
         let mut take = |request: &Request| {
-            let taken = catch_unwind(AssertUnwindSafe(|| take(request)));
+            let taken = catch_unwind(AssertUnwindSafe(|| taker.take(request)));
             taken.unwrap_or_else(|panic| Taken::Refused(panicked(&*panic)))
         };
         loop {
@@ -58,8 +64,7 @@ impl Requests {
                 break;
             }
         }
-        // The consumer of a stream that runs on this thread gets its events before the replies to them are written.
-        front.parts_mut().runs_tasks_first = true;
+        front.parts_mut().yields_first = taker.end();
         slot.run(ready(Ok(Response::of(front.into_parts()))));
     }
 }

@@ -9,7 +9,7 @@ use super::arrivals::Arrivals;
 use super::inbox::{InboxHandle, not_taken};
 use super::{Interruption, TypedEvent};
 use crate::codegen::{Answer, Answered, builtin, dispatch};
-use crate::dispatch::{DispatchSlot, Dispatcher, Request, Requests, Taken};
+use crate::dispatch::{DispatchSlot, Dispatcher, Request, RequestTaker, Requests, Taken};
 
 /// A dispatcher that counts its requests.
 pub(super) struct CountedDispatcher<A> {
@@ -56,9 +56,8 @@ impl<E: TypedEvent> Dispatcher for EventDispatcher<E> {
     fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
         let inbox = self.inbox.inbox();
         if let Some(source) = requests.deferring_source().cloned() {
-            let mut batch = inbox.begin(Some(&source), requests.len_max());
-            requests.take_each(slot, |request| batch.take(request));
-            batch.put();
+            let batch = inbox.begin(Some(&source), requests.len_max());
+            requests.take_each(slot, batch);
         } else {
             // Something waits for the outcome of the dispatch, such as a caller in the same communicator.
             let inbox = inbox.clone();
@@ -67,7 +66,7 @@ impl<E: TypedEvent> Dispatcher for EventDispatcher<E> {
                 async move {
                     let mut batch = inbox.begin(None, 1);
                     let taken = batch.take(&request);
-                    match (taken, batch.put()) {
+                    match (taken, batch.put().waited) {
                         (Taken::Deferred, Some(waited)) => match waited.await {
                             Ok(outcome) => outcome?,
                             Err(_) => return Err(not_taken()),

@@ -72,11 +72,14 @@ impl Dispatching {
         if parts.reply_count == 0 {
             return self.end_single(parts);
         }
-        self.runs_tasks_first = match parts.events_came {
-            Some(came) => !self.reply_flush.answers_first(came),
-            None => parts.runs_tasks_first,
-        };
-        if self.runs_tasks_first {
+        if let Some(came) = parts.events_came {
+            self.runs_tasks_first = !self.reply_flush.answers_first(came);
+            if self.runs_tasks_first {
+                return self.append_single(parts);
+            }
+        }
+        if parts.yields_first {
+            self.yields_first = true;
             return self.append_single(parts);
         }
         self.compress_reply(&mut parts);

@@ -10,7 +10,9 @@ use tokio::sync::oneshot;
 
 use super::{Inbox, Item, State, Waited, not_taken, wake};
 use crate::codegen::TypedEvent;
-use crate::dispatch::{DeferredReplies, DeferredReply, Request, RequestSource, Taken};
+use crate::dispatch::{
+    DeferredReplies, DeferredReply, Request, RequestSource, RequestTaker, Taken,
+};
 use crate::hub::Interruption;
 
 /// Items on their way into an inbox.
@@ -152,9 +154,8 @@ impl<E: Send + 'static> Inbox<E> {
     }
 }
 
-impl<E: TypedEvent> Batch<'_, E> {
-    /// Takes the next request.
-    pub(in crate::hub) fn take(&mut self, request: &Request) -> Taken<'static> {
+impl<E: TypedEvent> RequestTaker<'static> for Batch<'_, E> {
+    fn take(&mut self, request: &Request) -> Taken<'static> {
         self.taken += 1;
         let (item, exception) = match E::decode(request) {
             Some(Ok(event)) => (Ok(event), None),
@@ -188,6 +189,21 @@ impl<E: TypedEvent> Batch<'_, E> {
         Taken::Deferred
     }
 
+    fn end(self) -> bool {
+        self.put().has_woken
+    }
+}
+
+/// What follows when a batch is in the inbox.
+#[derive(Default)]
+pub(in crate::hub) struct Put {
+    /// True if the consumer was waiting.
+    has_woken: bool,
+    /// The wait of the caller of the only item, if that is not answered at once.
+    pub(in crate::hub) waited: Option<Waited>,
+}
+
+impl<E: TypedEvent> Batch<'_, E> {
     /// Takes an event that comes too late. If its caller expects a reply, it learns that the event has not arrived.
     fn take_late(&mut self, request: &Request) -> Taken<'static> {
         if request.current().is_oneway() {
@@ -199,9 +215,8 @@ impl<E: TypedEvent> Batch<'_, E> {
         Taken::Refused(not_taken())
     }
 
-    /// Puts the items into the inbox, and wakes the consumer. A caller that waits for the outcome of the dispatch gets the
-    /// wait, if its item is not answered at once.
-    pub(in crate::hub) fn put(self) -> Option<Waited> {
+    /// Puts the items into the inbox, and wakes the consumer.
+    pub(in crate::hub) fn put(self) -> Put {
         let Self {
             inbox,
             source,
@@ -217,7 +232,10 @@ impl<E: TypedEvent> Batch<'_, E> {
         let mut state = inbox.lock();
         if state.is_closed {
             drop(state);
-            return inbox.refuse(source, deferred);
+            return Put {
+                has_woken: false,
+                waited: inbox.refuse(source, deferred),
+            };
         }
         state.refusal = refusal;
         if let Some(source) = source {
@@ -247,13 +265,14 @@ impl<E: TypedEvent> Batch<'_, E> {
             }
             inbox.note_flush_at(&state);
         }
-        let consumer = state.consumer.take();
+        let consumer = state.consumer.take_if(|_| count > 0);
         drop(state);
+        let has_woken = consumer.is_some();
         wake(consumer);
         if count > free {
             inbox.flush_if_due();
         }
-        waited
+        Put { has_woken, waited }
     }
 }
 
