@@ -315,6 +315,7 @@ fn the_reason_why_a_recording_cannot_be_written_or_read_is_that_of_the_system() 
         let full = hub.run(&[
             "record",
             "t",
+            "--create",
             "-f",
             "/dev/full",
             "--force",

@@ -62,6 +62,25 @@ impl Authority {
     }
 }
 
+#[test]
+fn a_byte_order_mark_in_front_of_a_certificate_or_a_key_is_passed_over() {
+    let marked = |file: TlsFile| match file {
+        TlsFile::Bytes(bytes) => TlsFile::Bytes([&b"\xef\xbb\xbf"[..], &bytes].concat()),
+        other => other,
+    };
+    let authority = Authority::new("CA");
+    let TlsIdentity::Pem { certificates, key } = authority.identity("localhost") else {
+        panic!("a test makes PEM");
+    };
+    let mut settings = TlsSettings::default();
+    settings.ca_files.push(marked(authority.file()));
+    settings.identity = Some(TlsIdentity::Pem {
+        certificates: marked(certificates),
+        key: marked(key),
+    });
+    Tls::load(settings).unwrap();
+}
+
 fn setup(settings: TlsSettings) -> Setup {
     Setup {
         tls: Some(Tls::load(settings).unwrap()),
