@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter};
+use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 
 use mcap::records::{MessageHeader, Metadata};
@@ -20,7 +21,8 @@ pub(crate) struct Schema {
 
 /// A recording that is being written.
 pub(crate) struct RecordingWriter {
-    writer: Writer<BufWriter<File>>,
+    /// Crate `mcap` (0.23.4) finishes a writer that is dropped, and panics if a write has failed before, as on a full disk.
+    writer: ManuallyDrop<Writer<BufWriter<File>>>,
     topics: Vec<String>,
     channels: Vec<Channel>,
     /// The same events for viewers, if that is wanted.
@@ -113,10 +115,11 @@ impl RecordingWriter {
         view: Option<View>,
     ) -> Result<Self, McapError> {
         let library = concat!("floe ", env!("CARGO_PKG_VERSION"));
-        let mut writer = WriteOptions::new()
+        let writer = WriteOptions::new()
             .compression(None)
             .library(library)
             .create(BufWriter::new(file))?;
+        let mut writer = ManuallyDrop::new(writer);
         let schema_id = match schema {
             Some(schema) => writer.add_schema(&schema.name, "slice", schema.text.as_bytes())?,
             None => 0,
@@ -169,7 +172,9 @@ impl RecordingWriter {
             metadata: lost.iter().map(count).collect(),
         })?;
         self.writer.finish()?;
-        let file = self.writer.into_inner().into_inner();
+        let file = ManuallyDrop::into_inner(self.writer)
+            .into_inner()
+            .into_inner();
         file.map_err(|error| error.into_error())?.sync_all()?;
         Ok(())
     }
