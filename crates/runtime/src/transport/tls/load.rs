@@ -36,7 +36,7 @@ pub(super) fn certificates(file: &TlsFile) -> Result<Vec<CertificateDer<'static>
     }
 }
 
-fn private_key(file: &TlsFile) -> Result<PrivateKeyDer<'static>, TlsError> {
+pub(super) fn private_key(file: &TlsFile) -> Result<PrivateKeyDer<'static>, TlsError> {
     const EXPECTED: &str = "a private key in PEM";
     let bytes = read(file, EXPECTED)?;
     PrivateKeyDer::from_pem_slice(&bytes).map_err(|error| {
