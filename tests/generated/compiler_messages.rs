@@ -1,10 +1,7 @@
 //! The compiler's messages about mistakes of the runtime's users: programs that must not compile, against the
 //! runtime that this test is linked with.
 
-use std::env;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use crate::compiler;
 
 #[test]
 fn a_bare_servant_is_told_to_need_a_dispatcher() {
@@ -85,51 +82,7 @@ fn refused(name: &str, source: &str) -> String {
 }
 
 fn compile(name: &str, source: &str) -> (bool, String) {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("compiler-messages");
-    fs::create_dir_all(&folder).expect("a writable folder");
-    let file = folder.join(name).with_extension("rs");
-    fs::write(&file, source).expect("a writable folder");
-    let deps = env::current_exe().expect("a running test has a path");
-    let deps = deps.parent().expect("a program lies in a folder");
-    let mut runtime = std::ffi::OsString::from("floe=");
-    runtime.push(newest_runtime(deps));
-    let mut dependencies = std::ffi::OsString::from("dependency=");
-    dependencies.push(deps);
-    let mut compiler = Command::new(compiler());
-    compiler.args([
-        "--edition",
-        "2024",
-        "--crate-type",
-        "lib",
-        "--emit",
-        "metadata",
-    ]);
-    compiler.arg("--extern").arg(runtime);
-    compiler.arg("-L").arg(dependencies);
-    compiler.arg("--out-dir").arg(&folder).arg(&file);
-    let output = compiler.output().expect("the compiler starts");
-    let said = String::from_utf8_lossy(&output.stderr);
-    (output.status.success(), said.into_owned())
-}
-
-/// The library that cargo has built last: it is as new as the source, because this test needs one.
-fn newest_runtime(deps: &Path) -> PathBuf {
-    let entries = fs::read_dir(deps).expect("a readable folder").flatten();
-    let libraries = entries.filter(|entry| {
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        name.starts_with("libfloe-") && name.ends_with(".rlib")
-    });
-    let newest = libraries.max_by_key(|entry| entry.metadata().and_then(|it| it.modified()).ok());
-    let newest = newest.expect("this test is linked with the runtime");
-    newest.path()
-}
-
-/// The compiler of the cargo that runs this test.
-fn compiler() -> PathBuf {
-    let beside = env::var_os("CARGO").map(|cargo| Path::new(&cargo).with_file_name("rustc"));
-    let found = beside.filter(|path| path.is_file());
-    found.unwrap_or_else(|| "rustc".into())
+    compiler::compile("compiler-messages", name, source)
 }
 
 #[track_caller]

@@ -5,6 +5,7 @@
 #![deny(warnings)]
 
 mod build;
+mod compiler;
 mod compiler_messages;
 mod exceptions;
 #[path = "../../crates/wire/tests/vectors/file.rs"]
@@ -16,6 +17,7 @@ mod file;
 mod guide;
 #[path = "../../crates/wire/tests/vectors/json.rs"]
 mod json;
+mod random_contracts;
 mod slicing;
 mod values;
 

@@ -78,6 +78,9 @@ cargo xtask TASK
                live ones (--events N)
   soak kills   500 kills of a hub while events are published to a durable topic, with torn writes (--rounds N)
   soak inputs  a hundred million messages and as many values with random damages (--count N)
+  soak contracts
+               a thousand random contracts, with names that are long and hostile, and the Rust of each compiled (--count N,
+               --seed N)
   memory       what a server takes of memory: idle, with 10,000 idle connections, called by 1,000 at once; and a hub
   dist         what is shipped: target/dist/floe, stripped, and target/dist/floe.deb with manual pages, completions and a
                systemd unit

@@ -1,6 +1,8 @@
 //! `cargo xtask soak` and `cargo xtask memory`: the package `floe-soak`, built as it is needed, and tests of durable topics with larger
 //! numbers than the gate has time for.
 
+use std::time::SystemTime;
+
 use crate::build;
 use crate::command::{cargo, command, succeeds};
 
@@ -11,6 +13,8 @@ const SMOKE_SECONDS: &str = "60";
 const BACKLOG_EVENTS: &str = "10000000";
 /// How often a hub is killed.
 const KILLS: &str = "500";
+/// Contracts whose Rust is compiled.
+const RANDOM_CONTRACTS: &str = "1000";
 /// Damaged messages, and as many damaged values.
 const DAMAGED_INPUTS: &str = "100000000";
 
@@ -27,8 +31,42 @@ pub(crate) fn run(options: &[&str]) -> bool {
         ["kills", "--rounds", count] => run_tests(KILLED_EVENTS, "FLOE_DURABLE_ROUNDS", count),
         ["inputs"] => run_tests(INPUTS, "FLOE_DAMAGED_INPUTS", DAMAGED_INPUTS),
         ["inputs", "--count", count] => run_tests(INPUTS, "FLOE_DAMAGED_INPUTS", count),
+        ["contracts", options @ ..] => random_contracts(options),
         options => run_program("run", options),
     }
+}
+
+/// Compiles what random contracts become, of seeds that no run before had unless one is given.
+fn random_contracts(options: &[&str]) -> bool {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let now = now.map_or(0, |now| now.as_secs()).to_string();
+    let (mut count, mut seed) = (RANDOM_CONTRACTS, &*now);
+    for option in options.chunks(2) {
+        match option {
+            ["--count", number] => count = number,
+            ["--seed", number] => seed = number,
+            _ => {
+                eprintln!(
+                    "error: expected --count N or --seed N, got `{}`",
+                    option.join(" ")
+                );
+                return false;
+            }
+        }
+    }
+    // In the profile of the gate: the time goes into the compiler, not into the generator.
+    let words = [
+        "test",
+        "--package",
+        "floe-tests",
+        "--test",
+        "generated",
+        "--",
+    ];
+    let words = [&words[..], &["random_contracts::", "--nocapture"]].concat();
+    let mut tests = cargo(&words);
+    tests.env("FLOE_RANDOM_CONTRACTS", count);
+    succeeds(tests.env("FLOE_RANDOM_SEED", seed))
 }
 
 /// Runs a minute of it with the programs that the gate has built for its tests.

@@ -4,6 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+#[cfg(feature = "recordings")]
+use floe::regular_file;
 use floe_codegen::compile_files;
 use floe_dynamic::Contract;
 use floe_slice::{Compilation, Diagnostic, Language, Options, SourceMap, check_source, is_macro};
@@ -101,10 +103,12 @@ impl ContractArguments {
         }
         let mut text = String::new();
         for file in &self.files {
-            let read = std::fs::read_to_string(file).map_err(|error| {
+            let read = std::fs::read(file).map_err(|error| {
                 let file = file.display();
                 Failure::usage(format_args!("cannot read Slice file `{file}`: {error}"))
             })?;
+            // A comment that is not UTF-8 is no reason to refuse it.
+            let read = String::from_utf8_lossy(regular_file::without_mark(&read));
             // The folder is of no use elsewhere.
             let name = file.file_name().unwrap_or_default().display();
             text.push_str(&format!("// {name}\n{read}\n"));

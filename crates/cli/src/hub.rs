@@ -14,7 +14,7 @@ use floe_hub::contracts::floe::{
     TopicInfo, TopicStatus, TopicTotals,
 };
 use floe_hub::{DURABLE_TOPICS, HUB_ADMIN};
-use floe_wire::reference::Reference;
+use floe_wire::reference::{Endpoint, Reference};
 
 use crate::config::nearest;
 use crate::context;
@@ -348,6 +348,9 @@ impl HubArgument {
     pub(crate) fn unanswered(&self, failure: Failure) -> Failure {
         match failure.exit() {
             _ if failure.is_access_refusal() => failure,
+            _ if self.is_elsewhere(&failure) => failure
+                .when("the hub said to call it at another address")
+                .help(PUBLISHED_HELP),
             Exit::Refused => failure.when("no hub").help(self.refused_help()),
             Exit::NotFound => failure.when("no topic manager").help(MANAGER_HELP),
             Exit::Usage => failure.when("the hub does not answer"),
@@ -357,6 +360,23 @@ impl HubArgument {
                 .help(UNREACHABLE_HELP),
             _ => failure.when("the hub did not answer"),
         }
+    }
+
+    /// Returns true if nobody could be reached at an endpoint that --hub does not name: the hub has answered, and its own
+    /// proxies lead there.
+    fn is_elsewhere(&self, failure: &Failure) -> bool {
+        if !failure.is_unreachable() || !failure.message().contains("connect to \"") {
+            return false;
+        }
+        let Ok(manager) = manager_text(&self.text().0).parse::<Reference>() else {
+            return false;
+        };
+        let endpoints = manager.endpoints();
+        let is_named = |endpoint: &Endpoint| {
+            let endpoint = endpoint::readable(&endpoint.to_string());
+            failure.message().contains(&format!("\"{endpoint}\""))
+        };
+        !endpoints.is_empty() && !endpoints.iter().any(is_named)
     }
 
     /// Returns advice if nothing listens where the hub should be.
@@ -377,6 +397,9 @@ pub(crate) const TOPIC_MANAGER: &str = "::IceStorm::TopicManager";
 const MANAGER_HELP: &str = "give the whole proxy of the topic manager with --hub";
 
 const WHERE_HELP: &str = "start one with `floe serve`, or say with --hub where it listens";
+
+const PUBLISHED_HELP: &str = "the hub publishes this address, and this computer does not reach it: start the hub with \
+                              --published-endpoints, or published-endpoints in floe.toml, that clients reach";
 
 const UNREACHABLE_HELP: &str = "is the host spelt right, is it on, and can this computer reach it? --hub says where the hub listens";
 

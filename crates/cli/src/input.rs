@@ -2,6 +2,8 @@
 
 use std::io::{self, BufRead, Read};
 
+use floe::regular_file;
+
 use crate::exit::Failure;
 use crate::peer;
 use crate::size::Size;
@@ -33,7 +35,8 @@ fn bytes_within(len_max: usize, text: impl Read, name: &str) -> Result<Vec<u8>, 
 /// # Errors
 /// It cannot be read, is too long, or is no text.
 pub(crate) fn text(text: impl Read, name: &str) -> Result<String, Failure> {
-    utf8(bytes(text, name)?, name)
+    let bytes = bytes(text, name)?;
+    utf8(regular_file::without_mark(&bytes).to_vec(), name)
 }
 
 /// The lines of a text, one after the other, each with its place, as in `line 3 of standard input`. An error is the last
@@ -76,6 +79,9 @@ impl<T: BufRead> Lines<T> {
             return Err(too_long(&place, self.len_max, &line)
                 .help("write each event on its own line; or is this another kind of file?"));
         }
+        if self.count == 1 {
+            line.drain(..line.len() - regular_file::without_mark(&line).len());
+        }
         Ok(Some((utf8(line, &place)?, place)))
     }
 }
@@ -107,13 +113,16 @@ pub(crate) fn excerpt(text: &str) -> String {
 const EXCERPT_MAX: usize = 40;
 
 fn utf8(bytes: Vec<u8>, place: &str) -> Result<String, Failure> {
+    let is_utf16 = bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff");
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        Failure::usage(format_args!(
-            "expected UTF-8 text, got something else at byte {at}"
-        ))
-        .when(place)
-        .help("save the text as UTF-8")
+        let got = match is_utf16 {
+            true => "UTF-16".to_owned(),
+            false => format!("something else at byte {at}"),
+        };
+        Failure::usage(format_args!("expected UTF-8 text, got {got}"))
+            .when(place)
+            .help("save the text as UTF-8")
     })
 }
 
@@ -174,6 +183,17 @@ mod tests {
             let lines = lines_within(5, text.as_bytes());
             assert!(matches!(&lines[..], [Err(_)]), "{text:?}: {lines:?}");
         }
+    }
+
+    #[test]
+    fn a_byte_order_mark_in_front_is_passed_over_and_utf_16_is_named() {
+        let lines = lines_within(50, "\u{feff}one\r\n\u{feff}two\n".as_bytes());
+        assert_eq!(lines, [Ok("one".to_owned()), Ok("\u{feff}two".to_owned())]);
+        let whole = text("\u{feff}{}".as_bytes(), "it").expect("it is text");
+        assert_eq!(whole, "{}");
+        let lines = lines_within(50, &b"\xff\xfe{\0}\0"[..]);
+        let error = "line 1 of a pipe: expected UTF-8 text, got UTF-16; save the text as UTF-8";
+        assert_eq!(lines, [Err(error.to_owned())]);
     }
 
     #[test]

@@ -6,8 +6,14 @@ use std::fmt;
 use std::sync::OnceLock;
 
 use clap::ValueEnum;
+use tracing::Subscriber;
+use tracing::field::Field;
+use tracing_subscriber::field::MakeExt;
 use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::fmt::format::{Writer, debug_fn};
 use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, Registry, reload};
 
@@ -47,21 +53,7 @@ pub(crate) fn start(verbosity: u8, format: Option<LogFormat>) {
         })
     });
     let (filter, handle) = reload::Layer::new(filter);
-    let lines = tracing_subscriber::fmt::layer()
-        .with_writer(LimitedLines::default())
-        .with_ansi(output::has_talk_colour() && format != Some(LogFormat::Json))
-        .with_target(verbosity > 0);
-    let lines = match format {
-        None => lines.without_time().boxed(),
-        Some(LogFormat::Text) => lines.boxed(),
-        Some(LogFormat::Json) => lines
-            .json()
-            .flatten_event(true)
-            .with_current_span(false)
-            .with_span_list(false)
-            .with_target(true)
-            .boxed(),
-    };
+    let lines = layer(format, LimitedLines::default(), verbosity);
     tracing_subscriber::registry()
         .with(filter)
         .with(lines)
@@ -71,6 +63,50 @@ pub(crate) fn start(verbosity: u8, format: Option<LogFormat>) {
         is_level_chosen,
         filter: handle,
     });
+}
+
+/// Writes log lines in this format.
+fn layer<S, W>(
+    format: Option<LogFormat>,
+    writer: W,
+    verbosity: u8,
+) -> Box<dyn Layer<S> + Send + Sync>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
+{
+    let lines = tracing_subscriber::fmt::layer()
+        .with_writer(writer)
+        .with_ansi(output::has_talk_colour() && format != Some(LogFormat::Json))
+        .with_target(verbosity > 0);
+    // One line stays one line: JSON escapes by itself what peers have sent.
+    let fields = debug_fn(write_field).delimited(" ");
+    match format {
+        None => lines.fmt_fields(fields).without_time().boxed(),
+        Some(LogFormat::Text) => lines.fmt_fields(fields).boxed(),
+        Some(LogFormat::Json) => lines
+            .json()
+            .flatten_event(true)
+            .with_current_span(false)
+            .with_span_list(false)
+            .with_target(true)
+            .boxed(),
+    }
+}
+
+/// Writes a field of a log line. Text of a peer may be in it, such as the reason of an exception: what would end the line, or
+/// what a terminal would obey, is escaped here for all log lines.
+fn write_field(writer: &mut Writer<'_>, field: &Field, value: &dyn fmt::Debug) -> fmt::Result {
+    let value = format!("{value:?}");
+    let value = output::escaped_line(&value);
+    match field.name() {
+        "message" => write!(writer, "{value}"),
+        name => write!(
+            writer,
+            "{}={value}",
+            name.strip_prefix("r#").unwrap_or(name)
+        ),
+    }
 }
 
 /// Logs from this level on, unless the environment or `-v` has chosen; whether it does.
@@ -152,7 +188,54 @@ fn unknown_word(text: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::unknown_word;
+    use std::io::Write;
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    /// Log lines in memory.
+    #[derive(Clone, Default)]
+    struct Lines(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Lines {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl<'a> MakeWriter<'a> for Lines {
+        type Writer = Self;
+
+        fn make_writer(&'a self) -> Self {
+            self.clone()
+        }
+    }
+
+    #[test]
+    fn text_of_a_peer_stays_in_its_log_line() {
+        for format in [None, Some(LogFormat::Text), Some(LogFormat::Json)] {
+            let lines = Lines::default();
+            let layer = layer(format, lines.clone(), 0);
+            let subscriber = tracing_subscriber::registry().with(layer);
+            tracing::subscriber::with_default(subscriber, || {
+                let reason = "no\nERROR floe_hub: the disk is gone\r\u{1b}[2J\u{2028}x";
+                tracing::warn!(topic = %reason, count = 3, text = reason, "it failed: {reason}");
+            });
+            let written = lines.0.lock().unwrap().clone();
+            let written = String::from_utf8(written).unwrap();
+            assert_eq!(written.lines().count(), 1, "{written:?}");
+            assert!(!written.contains(['\r', '\u{1b}']), "{written:?}");
+            assert!(written.contains("it failed: no\\nERROR"), "{written:?}");
+            if format != Some(LogFormat::Json) {
+                assert!(written.contains(" topic=no\\nERROR"), "{written:?}");
+                assert!(written.contains(" count=3 "), "{written:?}");
+            }
+        }
+    }
 
     #[test]
     fn a_word_that_is_neither_level_nor_module_is_found() {

@@ -3,6 +3,7 @@
 mod printable;
 mod table;
 
+pub(crate) use printable::escaped_line;
 pub(crate) use table::abbreviate;
 
 use std::borrow::Cow;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use floe::contracts::glacier2::{CannotCreateSessionOrPermissionDeniedError, RouterProxy};
-use floe::contracts::ice::RouterProxy as PlainRouterProxy;
+use floe::contracts::ice::{RouterFinderProxy, RouterProxy as PlainRouterProxy};
 use floe::settings::Heartbeats;
 use floe::{Adapter, Communicator, Connection, Reference, Settings, TypedProxy};
 
@@ -129,6 +129,29 @@ impl Login {
         settings.router = Some(self.router.clone());
     }
 
+    /// Says so if there is a router of another name. A router closes the connection of a client that calls anything else before
+    /// it has a session, and does not execute the call. Its finder can be asked all the same.
+    async fn other_name(&self, communicator: &Communicator) -> Option<Failure> {
+        let asked = communicator
+            .proxy_from(self.router.clone())
+            .ice_router(None)
+            .ice_connection_id("finder")
+            .ice_identity(FINDER.parse().ok()?);
+        let finder = RouterFinderProxy::from_proxy(asked);
+        let found = tokio::time::timeout(FAREWELL_PATIENCE, async { finder.get_router().await });
+        let found = found.await.ok()?.ok()?;
+        let (name, wanted) = (
+            &found.as_proxy().reference().identity,
+            &self.router.identity,
+        );
+        (name != wanted).then(|| {
+            Failure::not_found(format_args!(
+                "there is no router `{wanted}`: the router there is `{name}`"
+            ))
+            .help(format_args!("--router '{name}:ENDPOINT' names it, as does the endpoint alone if it is `Glacier2/router`"))
+        })
+    }
+
     /// Creates the session.
     ///
     /// # Errors
@@ -144,13 +167,19 @@ impl Login {
             Some((user, password)) => router.create_session(user, password).await,
             None => router.create_session_from_secure_connection().await,
         };
-        created.map_err(|error| match error {
-            CannotCreateSessionOrPermissionDeniedError::Invoke(error) => unanswered(error),
-            error => Failure::new(
-                Exit::Refused,
-                format_args!("the router makes no session: {error}"),
-            ),
-        })?;
+        match created {
+            Ok(_) => {}
+            Err(CannotCreateSessionOrPermissionDeniedError::Invoke(error)) => {
+                let other = self.other_name(communicator).await;
+                return Err(other.unwrap_or_else(|| unanswered(error)));
+            }
+            Err(error) => {
+                return Err(Failure::new(
+                    Exit::Refused,
+                    format_args!("the router makes no session: {error}"),
+                ));
+            }
+        }
         // A router may drop a client that is silent for longer, as Ice 3.7 tells its clients.
         let patience = router.get_acm_timeout().await.map_err(unanswered)?;
         if let Ok(patience @ 1..) = u64::try_from(patience) {
@@ -224,6 +253,9 @@ impl Session {
         .await;
     }
 }
+
+/// The object of which a client asks which router there is.
+const FINDER: &str = "Ice/RouterFinder";
 
 /// How long a session may wait for this command to come back.
 const GRACE: Duration = Duration::from_secs(20);

@@ -304,7 +304,7 @@ mod tests {
             ..Options::default()
         };
         let mains = [PathBuf::from("a.ice")];
-        let compilation = compile(&options, &files.or(BuiltIn), &mains);
+        let compilation = compile(&options, &files.or(BuiltIn::of(options.language)), &mains);
         let lines = instructions(&mains, &compilation, None);
         let (watched, shown) = lines.split_at(2);
         assert_eq!(

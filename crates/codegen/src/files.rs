@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use floe_slice::{Compilation, Loader, Options, compile};
+use floe_slice::{Compilation, Language, Loader, Options, compile};
 
 /// The directory in which the built-in contracts appear; it exists in no file system.
 pub const BUILT_IN_DIR: &str = "<built-in>";
@@ -12,11 +12,16 @@ pub const BUILT_IN_DIR: &str = "<built-in>";
 /// Compiles files of the file system.
 ///
 /// `#include <Ice/Identity.ice>` and the other files of [`built_in_files`] are found although
-/// nothing is installed; a file of the same name in an include directory goes first.
+/// nothing is installed; a file of the same name in an include directory goes first. If the options name a version of Ice,
+/// these are the files of that version.
 pub fn compile_files(options: &Options, files: &[PathBuf]) -> Compilation {
     let mut options = options.clone();
     options.include_dirs.push(PathBuf::from(BUILT_IN_DIR));
-    compile(&options, &FileSystem.or(BuiltIn), files)
+    compile(
+        &options,
+        &FileSystem.or(BuiltIn::of(options.language)),
+        files,
+    )
 }
 
 /// The names of the built-in contracts, as `#include` takes them.
@@ -46,17 +51,50 @@ impl Loader for FileSystem {
 
 /// Loads the built-in contracts, below [`BUILT_IN_DIR`].
 #[derive(Debug, Clone, Copy)]
-pub struct BuiltIn;
+pub struct BuiltIn {
+    language: Language,
+}
+
+impl BuiltIn {
+    /// The files that this language has.
+    pub fn of(language: Language) -> Self {
+        Self { language }
+    }
+
+    /// Returns true if the version of Ice has this file.
+    fn has(self, name: &str) -> bool {
+        let is_for = |only: &[&str]| only.contains(&name);
+        let is_older = || STAND_INS.iter().any(|(older, _)| *older == name);
+        match self.language {
+            Language::V37 => !is_for(ONLY_OURS) && !is_for(ONLY_38),
+            Language::V38 => !is_for(ONLY_OURS) && !is_older() || is_for(ONLY_38),
+            _ => true,
+        }
+    }
+
+    /// A file whose includes are found although the version of Ice lacks some of them.
+    fn text(self, text: &str) -> String {
+        let hidden = BUILT_IN.iter().filter(|(name, _)| !self.has(name));
+        hidden.fold(text.to_owned(), |text, (name, _)| {
+            text.replace(&format!("<{name}>"), &format!("<{OURS}/{name}>"))
+        })
+    }
+}
 
 impl Loader for BuiltIn {
     fn load(&self, path: &Path) -> io::Result<Vec<u8>> {
         let inside = path.strip_prefix(BUILT_IN_DIR).ok();
-        let is_meant = |name: &str| inside == Some(Path::new(name));
+        let ours = inside.and_then(|inside| inside.strip_prefix(OURS).ok());
+        let is_meant = |name: &str| match ours {
+            Some(ours) => ours == Path::new(name),
+            None => inside == Some(Path::new(name)) && self.has(name),
+        };
         let contract = BUILT_IN.iter().find(|(name, _)| is_meant(name));
-        let stand_in = STAND_INS.iter().find(|(name, _)| is_meant(name));
+        let mut stand_ins = STAND_INS.iter().chain(STAND_INS_38);
+        let stand_in = stand_ins.find(|(name, _)| is_meant(name));
         match (contract, stand_in) {
-            (Some((_, text)), _) => Ok(text.as_bytes().to_vec()),
-            (None, Some((_, includes))) => Ok(stand_in_text(includes).into_bytes()),
+            (Some((_, text)), _) => Ok(self.text(text).into_bytes()),
+            (None, Some((_, includes))) => Ok(self.text(&stand_in_text(includes)).into_bytes()),
             (None, None) => Err(io::Error::new(
                 io::ErrorKind::NotFound,
                 "no such built-in contract",
@@ -73,6 +111,32 @@ fn stand_in_text(includes: &[&str]) -> String {
         .collect();
     format!("#pragma once\n{includes}")
 }
+
+/// The folder by which built-in files include those that only other versions of Ice have.
+const OURS: &str = "ours";
+
+/// Files that no version of Ice has.
+///
+/// Source: observed, slice2py of Ice 3.7.8 and of Ice 3.8.3.
+const ONLY_OURS: &[&str] = &["Glacier2/SSLSession.ice", "IceStorm/Internal.ice"];
+
+/// Files that Ice 3.8 has and Ice 3.7 lacks.
+///
+/// Source: observed, as above.
+const ONLY_38: &[&str] = &[
+    "Ice/Context.ice",
+    "Ice/LocatorRegistry.ice",
+    "Ice/OperationMode.ice",
+    "Ice/PropertyDict.ice",
+    "Ice/ReplyStatus.ice",
+];
+
+/// Files that contracts for Ice 3.8 include, and those of ours that have what they bring.
+const STAND_INS_38: &[(&str, &[&str])] = &[
+    ("Ice/LocatorRegistry.ice", &["Ice/Locator.ice"]),
+    ("Ice/PropertyDict.ice", &["Ice/PropertiesAdmin.ice"]),
+    ("Ice/ReplyStatus.ice", &[]),
+];
 
 macro_rules! contracts {
     ($($name:literal),* $(,)?) => {
@@ -105,7 +169,7 @@ const BUILT_IN: &[(&str, &str)] = contracts![
     "IceStorm/Metrics.ice",
 ];
 
-/// Files that contracts for Ice 3.7 include, and those of ours that have what they bring. Floe has no local
+/// Files that only Ice 3.7 has, and those of ours that have what they bring. Floe has no local
 /// types, so that a file that declares nothing else brings what contracts include it for.
 const STAND_INS: &[(&str, &[&str])] = &[
     (
@@ -173,17 +237,19 @@ mod tests {
     }
 
     #[test]
-    fn a_contract_for_ice_3_7_finds_what_it_includes() {
-        let names = STAND_INS.iter().map(|(name, _)| *name);
-        let includes: String = names
-            .chain(built_in_files())
-            .map(|name| format!("#include <{name}>\n"))
-            .collect();
+    fn a_contract_finds_what_its_version_of_ice_has_and_nothing_else() {
+        let stand_ins = || STAND_INS.iter().chain(STAND_INS_38);
+        let names = || stand_ins().map(|(name, _)| *name).chain(built_in_files());
         let contract = "module M { interface I { void f(Ice::Identity id, Ice::Context context, Ice::OperationMode mode,
                             Ice::EncodingVersion version, Ice::StringSeq names, Ice::Router* router, Ice::Locator* locator,
                             Ice::Process* process, Ice::PropertyDict properties, Ice::LogMessage message); } }";
-        let file = temporary_file(&format!("{includes}{contract}"));
         for language in [Language::Any, Language::V37, Language::V38] {
+            let has = |name: &&str| BuiltIn::of(language).has(name);
+            let includes = names().filter(has);
+            let includes: String = includes
+                .map(|name| format!("#include <{name}>\n"))
+                .collect();
+            let file = temporary_file(&format!("{includes}{contract}"));
             let options = Options {
                 language,
                 // Ice 3.8 has no metadata for the mode that 3.7 sends.
@@ -192,7 +258,18 @@ mod tests {
             };
             let compilation = compile_files(&options, std::slice::from_ref(&file));
             assert_eq!(compilation.render(), "", "{language:?}");
+            for name in names().filter(|name| !has(name)) {
+                let file = temporary_file(&format!("#include <{name}>\n"));
+                let compilation = compile_files(&options, &[file]);
+                assert!(compilation.has_errors(), "{language:?} {name}");
+            }
         }
+        let counts = [Language::Any, Language::V37, Language::V38].map(|language| {
+            names()
+                .filter(|name| BuiltIn::of(language).has(name))
+                .count()
+        });
+        assert_eq!(counts, [56, 49, 23]);
     }
 
     #[cfg(unix)]
@@ -244,7 +321,9 @@ mod tests {
 
     #[test]
     fn the_built_in_directory_is_not_looked_for_elsewhere() {
-        let error = BuiltIn.load(Path::new("Ice/Identity.ice")).unwrap_err();
+        let error = BuiltIn::of(Language::Any)
+            .load(Path::new("Ice/Identity.ice"))
+            .unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
     }
 }

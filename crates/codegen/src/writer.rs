@@ -103,6 +103,23 @@ mod tests {
     }
 
     #[test]
+    fn a_lone_entry_within_a_macro_gets_no_comma_however_long_it_is() {
+        for len in 1..130 {
+            let long = crate::names::ident(&"N".repeat(len));
+            let mut text = Text::new("// head");
+            text.items(quote!(
+                a::b! { pub enum E { One(super::#long) } from super::#long { One } }
+            ));
+            text.items(quote!(a::c!(One = "1" { #long } slices { "2" { #long } }); ));
+            let text: String = text.finish().split_whitespace().collect();
+            let lone = format!("One(super::{long})");
+            assert!(text.contains(&lone), "{len}: {text}");
+            assert!(!text.contains(&format!("{long},")), "{len}: {text}");
+            assert!(!text.contains("One,}"), "{len}: {text}");
+        }
+    }
+
+    #[test]
     fn a_comment_that_rust_refuses_is_an_attribute() {
         let mut text = Text::new("// head");
         for doc in [" plain \u{e9}", " to the \u{202e}left", " a\rb"] {

@@ -47,6 +47,7 @@ mod message;
 mod operation;
 mod path;
 mod payload;
+mod schema;
 mod signature;
 mod slot;
 mod tagged;

@@ -39,17 +39,35 @@ pub fn read(path: &Path, len_max: usize) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads a regular file of at most `len_max` bytes as text.
+/// Reads a regular file of at most `len_max` bytes as text, without the byte order mark that editors of Windows put in front.
 ///
 /// # Errors
 /// As those of [`read`]; and if the file is not UTF-8.
 pub fn read_text(path: &Path, len_max: usize) -> io::Result<String> {
-    let text = String::from_utf8(read(path, len_max)?);
-    text.map_err(|error| {
+    text(read(path, len_max)?)
+}
+
+/// Bytes as text, without a byte order mark.
+///
+/// # Errors
+/// The bytes are not UTF-8. The message says which line has something else.
+pub fn text(mut bytes: Vec<u8>) -> io::Result<String> {
+    bytes.drain(..bytes.len() - without_mark(&bytes).len());
+    String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        let text = format!("expected UTF-8, got something else at byte {at}");
-        io::Error::new(ErrorKind::InvalidData, text)
+        let bytes = error.as_bytes();
+        let line = 1 + bytes[..at].iter().filter(|byte| **byte == b'\n').count();
+        let got = match bytes {
+            [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "UTF-16: save the text as UTF-8".to_owned(),
+            bytes => format!("byte 0x{:02x} in line {line}, at byte {at}", bytes[at]),
+        };
+        io::Error::new(ErrorKind::InvalidData, format!("expected UTF-8, got {got}"))
     })
+}
+
+/// Bytes without the byte order mark of UTF-8.
+pub fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes)
 }
 
 /// Opens a file that lines are appended to, or creates it. It may also be a terminal or a named pipe: neither the open
@@ -219,6 +237,11 @@ mod tests {
         );
         fs::write(&path, b"ab\xff").unwrap();
         let error = read_text(&path, 1000).unwrap_err().to_string();
-        assert_eq!(error, "expected UTF-8, got something else at byte 2");
+        assert_eq!(error, "expected UTF-8, got byte 0xff in line 1, at byte 2");
+        fs::write(&path, b"\xff\xfea\0").unwrap();
+        let error = read_text(&path, 1000).unwrap_err().to_string();
+        assert_eq!(error, "expected UTF-8, got UTF-16: save the text as UTF-8");
+        fs::write(&path, "\u{feff}a\u{feff}").unwrap();
+        assert_eq!(read_text(&path, 1000).unwrap(), "a\u{feff}");
     }
 }

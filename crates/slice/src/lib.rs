@@ -25,8 +25,7 @@
 //! a comma without a parameter (`void f(, int a)`), a default of an integer member that is an
 //! enumerator, declarations that differ only in case (`class C; class c;`), a constant named in
 //! other capitals (`const int k = 1; const int L = K;`), escapes that are not UTF-8 (`"\xff"`),
-//! characters in conditions with a prefix or an unknown escape (`L'a'`, `'\q'`), bytes that are not
-//! UTF-8 in comments, and NUL characters (Ice ignores what stands behind them on their line).
+//! characters in conditions with a prefix or an unknown escape (`L'a'`, `'\q'`), and NUL characters (Ice ignores what stands behind them on their line).
 //!
 //! # Where it is more lenient than Ice
 //!

@@ -5,6 +5,7 @@
 
 mod by_value;
 mod command;
+mod contracts;
 mod gateway;
 mod graphs;
 mod hub;

@@ -42,6 +42,8 @@ fn python_reads_what_floe_records() {
         "3",
         "--interface",
         "::Demo::Sensor",
+        "--as",
+        "ice",
         "-o",
         "jsonl",
     ];

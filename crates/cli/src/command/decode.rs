@@ -4,6 +4,7 @@ use std::io;
 
 use bytes::Bytes;
 use clap::Args;
+use floe::regular_file;
 use floe_dynamic::{DecodePayloadError, MessageError, MessageReader, from_hex};
 
 use crate::exit::{Exit, Failure};
@@ -101,7 +102,10 @@ impl Decode {
         let bytes = input::bytes(io::stdin().lock(), place)?;
         match self.payload.is_binary() {
             true => Ok(bytes),
-            false => parse(&String::from_utf8_lossy(&bytes), place),
+            false => parse(
+                &String::from_utf8_lossy(regular_file::without_mark(&bytes)),
+                place,
+            ),
         }
     }
 }

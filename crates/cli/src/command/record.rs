@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use floe::Communicator;
-use floe::codegen::{Answer, Answered};
+use floe::codegen::{Answer, Answered, builtin};
 use floe::dispatch::Request;
 use floe::forwarding::Event;
 use floe::hub::{HubClient, Interruption, ServantSubscription};
@@ -27,12 +27,13 @@ use crate::exit::{Exit, Failure};
 use crate::hub::HubArgument;
 use crate::output::{self, Format, Output};
 use crate::peer::{self, parse_time};
-use crate::recording::{RecordingFile, RecordingWriter, Schema};
+use crate::recording::{RecordingFile, RecordingWriter, Schema, View, cause, is_no_event};
 
 /// Records the events of topics in an MCAP file, for `floe replay` and other tools
 ///
 /// Each topic is a channel of the file, and each event a message in the Ice encoding, with its operation, mode,
-/// context and parameters. With --slice the file also holds the types. The command ends at a signal, after --count
+/// context and parameters. With --slice the file also holds the types, and the same events as JSON with a JSON schema, which
+/// Foxglove and other viewers show and plot: the operation `sampled` of topic `heat` is the channel `heat/sampled`. The command ends at a signal, after --count
 /// events, or after --timeout, and completes the file. If it is killed, the file lacks the events of the last second,
 /// and in a long recording those of up to a minute. Exit code 6: the hub dropped events for this subscriber. They are
 /// counted by topic, also in the file.
@@ -55,6 +56,10 @@ pub(crate) struct Record {
     #[command(flatten)]
     contract: ContractArguments,
 
+    /// The form of the events: json adds JSON for viewers, ice does not. With --slice, it is json
+    #[arg(long = "as", value_name = "FORM", value_enum)]
+    form: Option<Form>,
+
     #[command(flatten)]
     hub: HubArgument,
 
@@ -71,12 +76,22 @@ pub(crate) struct Record {
     create: bool,
 }
 
+/// The form of recorded events.
+#[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
+enum Form {
+    /// As they came
+    Ice,
+    /// As they came, and as JSON
+    Json,
+}
+
 impl Record {
     pub(crate) fn run(self, output: &Output) -> Result<Exit, Failure> {
         let schema = self.contract.source_text()?.map(|text| Schema {
             name: self.contract.interface().unwrap_or_default().to_owned(),
             text,
         });
+        let view = self.view()?;
         let mut topics = self.topics.clone();
         topics.sort();
         topics.dedup();
@@ -84,11 +99,27 @@ impl Record {
         let file = file.map_err(|error| not_written(&self.file, &error.into()))?;
         peer::runtime()?.block_on(async {
             let communicator = peer::communicator(Some(PATIENCE));
-            let result = self.record(&communicator, &topics, file, schema, output);
+            let content = (schema, view);
+            let result = self.record(&communicator, &topics, file, content, output);
             let result = result.await;
             peer::end(&communicator, &result).await;
             result
         })
+    }
+
+    /// What shows the events to viewers, if that is wanted.
+    fn view(&self) -> Result<Option<View>, Failure> {
+        match self.form {
+            Some(Form::Ice) => Ok(None),
+            Some(Form::Json) => Ok(Some(View::new(
+                self.contract.require()?,
+                self.contract.interface(),
+            ))),
+            None => {
+                let contract = self.contract.load()?;
+                Ok(contract.map(|contract| View::new(contract, self.contract.interface())))
+            }
+        }
     }
 
     async fn record(
@@ -96,7 +127,7 @@ impl Record {
         communicator: &Communicator,
         topics: &[String],
         file: RecordingFile,
-        schema: Option<Schema>,
+        (schema, view): (Option<Schema>, Option<View>),
         output: &Output,
     ) -> Result<Exit, Failure> {
         let mut signals = peer::signals()?;
@@ -120,7 +151,7 @@ impl Record {
                 return Err(failure);
             }
         };
-        let writer = file.begin(topics, schema.as_ref());
+        let writer = file.begin(topics, schema.as_ref(), view);
         let writer = writer.map_err(|error| not_written(&self.file, &error))?;
         let (stop, stopped) = watch::channel(());
         let counted = Arc::new(AtomicU64::new(0));
@@ -292,6 +323,9 @@ struct Taken {
 
 impl Answer for Recorder {
     async fn answer(&self, request: Request) -> Answered {
+        if is_no_event(request.operation()) {
+            return builtin(request, "::Ice::Object", &["::Ice::Object"]);
+        }
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let taken = Taken {
             topic: self.topic,
@@ -360,7 +394,7 @@ async fn write_all(
 fn not_written(path: &Path, error: &McapError) -> Failure {
     let failure = Failure::new(
         Exit::Failure,
-        format_args!("cannot write \"{}\": {error}", path.display()),
+        format_args!("cannot write \"{}\": {}", path.display(), cause(error)),
     );
     match error {
         McapError::Io(error) if error.kind() == io::ErrorKind::AlreadyExists => {

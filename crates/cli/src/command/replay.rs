@@ -21,7 +21,7 @@ use crate::exit::{Exit, Failure};
 use crate::hub::HubArgument;
 use crate::output::{self, Format, Output};
 use crate::peer::{self, TimeoutArgument, parse_time};
-use crate::recording::{ReadAhead, RecordedEvent, RecordingError, RecordingReader};
+use crate::recording::{ReadAhead, RecordedEvent, RecordingError, RecordingReader, is_no_event};
 
 /// Publishes the events of an MCAP file that `floe record` made
 ///
@@ -123,7 +123,7 @@ impl Replay {
             if self.to.is_some_and(|to| after > to) {
                 break;
             }
-            if after < self.from || !self.is_wanted(&event.topic) {
+            if after < self.from || !self.is_wanted(&event.topic) || is_check(&event) {
                 continue;
             }
             if let Speed::Times(times) = self.speed {
@@ -254,8 +254,7 @@ impl Sending<'_> {
 
 async fn publish(publisher: &Proxy, event: &RecordedEvent) -> Result<Option<Outcome>, InvokeError> {
     let parts = EventParts::parse(&event.bytes).expect("the reader has checked it");
-    let mut decoder = Decoder::new(parts.head, EncodingVersion::V1_0);
-    let operation = decoder.str("operation").expect("the reader has checked it");
+    let operation = operation(&parts);
     let mut decoder = Decoder::new(parts.context, EncodingVersion::V1_0);
     let mut context: Context = decoder.get().expect("the reader has checked it");
     remove_number(&mut context);
@@ -266,6 +265,17 @@ async fn publish(publisher: &Proxy, event: &RecordedEvent) -> Result<Option<Outc
     publisher
         .invoke(operation, parts.mode, parts.parameters)
         .await
+}
+
+fn operation<'a>(parts: &EventParts<'a>) -> &'a str {
+    let mut decoder = Decoder::new(parts.head, EncodingVersion::V1_0);
+    decoder.str("operation").expect("the reader has checked it")
+}
+
+/// Returns true if a subscription was checked with it: earlier versions recorded that as if it were an event.
+fn is_check(event: &RecordedEvent) -> bool {
+    let parts = EventParts::parse(&event.bytes).expect("the reader has checked it");
+    is_no_event(operation(&parts))
 }
 
 fn parse_speed(text: &str) -> Result<Speed, String> {

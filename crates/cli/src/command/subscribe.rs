@@ -29,6 +29,7 @@ use crate::count;
 use crate::event::{self, EventReader, Printed, Printer};
 use crate::exit::{Exit, Failure};
 use crate::hub::HubArgument;
+use crate::input::excerpt;
 use crate::output::{self, Output};
 use crate::peer::{self, parse_own_endpoint, parse_time};
 use crate::reconnect::ReconnectArgument;
@@ -148,6 +149,7 @@ impl Subscribe {
             ));
         }
         self.warn_of_unknown_keys();
+        self.check_keys_of_ice_storm()?;
         peer::runtime()?.block_on(async {
             let communicator = peer::communicator_through(login.as_ref(), Some(PATIENCE));
             let result = self.listen(&communicator, login, reader, output).await;
@@ -166,6 +168,27 @@ impl Subscribe {
                 help.unwrap_or_default()
             ));
         }
+    }
+
+    /// IceStorm's keys are refused by a hub in IceStorm's words, which do not say what was expected, or not at all.
+    fn check_keys_of_ice_storm(&self) -> Result<(), Failure> {
+        let is_number = |value: &str| value.trim().parse::<i32>().is_ok();
+        for (key, value) in &self.qos {
+            let expected = match key.as_str() {
+                "reliability" if !matches!(value.as_str(), "" | "ordered") => {
+                    "ordered, or nothing for any order"
+                }
+                "retryCount" if !is_number(value) => "a number of failures, or -1 for any number",
+                "locatorCacheTimeout" if !is_number(value) => "a number of seconds, or -1 for ever",
+                "connectionCached" if !is_number(value) => "0 or 1",
+                _ => continue,
+            };
+            return Err(Failure::usage(format_args!(
+                "--qos {key}: expected {expected}, got `{}`",
+                excerpt(value)
+            )));
+        }
+        Ok(())
     }
 
     async fn listen(

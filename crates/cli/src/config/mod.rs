@@ -103,7 +103,14 @@ impl Configuration {
         command_line: impl Fn(&mut HubSettings),
     ) -> Result<Self, Failure> {
         let shown = path.display();
-        let text = regular_file::read_text(path, FILE_LEN_MAX)
+        let is_toml = path
+            .extension()
+            .is_some_and(|extension| extension == "toml");
+        let text = regular_file::read(path, FILE_LEN_MAX).and_then(|bytes| match is_toml {
+            true => regular_file::text(bytes),
+            false => regular_file::text(properties::without_foreign_comments(bytes)),
+        });
+        let text = text
             .map_err(|error| {
                 let failure = Failure::usage(format_args!("cannot read {shown}: {error}"));
                 match error.kind() {
@@ -115,9 +122,6 @@ impl Configuration {
                 }
             })?;
         let mut configuration = Self::new(communicator);
-        let is_toml = path
-            .extension()
-            .is_some_and(|extension| extension == "toml");
         let problems = match is_toml {
             true => floe_toml::read(&text, &mut configuration, &command_line),
             false => {

@@ -298,6 +298,40 @@ impl Property {
     }
 }
 
+/// A file without those comments that are not UTF-8: Ice does not look at them.
+pub(super) fn without_foreign_comments(bytes: Vec<u8>) -> Vec<u8> {
+    if std::str::from_utf8(&bytes).is_ok() {
+        return bytes;
+    }
+    let lines = bytes.split_inclusive(|byte| *byte == b'\n');
+    let without = lines.flat_map(|line| {
+        let comment = match std::str::from_utf8(line) {
+            Ok(_) => None,
+            Err(_) => comment_start(line),
+        };
+        let end = if line.ends_with(b"\n") {
+            &b"\n"[..]
+        } else {
+            b""
+        };
+        match comment {
+            Some(start) => [&line[..start], end].concat(),
+            None => line.to_vec(),
+        }
+    });
+    without.collect()
+}
+
+/// Where the comment of a line begins: at the first `#` without a backslash in front.
+fn comment_start(line: &[u8]) -> Option<usize> {
+    let mut is_escaped = false;
+    line.iter().position(|byte| {
+        let is_comment = *byte == b'#' && !is_escaped;
+        is_escaped = *byte == b'\\' && !is_escaped;
+        is_comment
+    })
+}
+
 /// The name of the service, which stands in front of its properties.
 fn prefix(properties: &[Property]) -> Option<String> {
     let prefix_of = |property: &Property| {

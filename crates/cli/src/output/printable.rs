@@ -10,14 +10,23 @@ pub(super) fn is_obeyed(c: char) -> bool {
 
 /// A text with such characters escaped as JSON has them. Line ends and tabs stay.
 pub(super) fn escaped(text: &str) -> Cow<'_, str> {
-    let is_escaped = |c: char| is_obeyed(c) && !matches!(c, '\n' | '\t');
-    if !text.contains(is_escaped) {
+    escaped_if(text, |c| is_obeyed(c) && !matches!(c, '\n' | '\t'))
+}
+
+/// The same for a text that is to stay on one line: line ends are escaped, too.
+pub(crate) fn escaped_line(text: &str) -> Cow<'_, str> {
+    escaped_if(text, |c| is_obeyed(c) && c != '\t')
+}
+
+fn escaped_if(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&is_escaped) {
         return text.into();
     }
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match is_escaped(c) {
             // A text takes whatever is written. All of these characters have four digits.
+            true if c == '\n' => escaped.push_str("\\n"),
             true => drop(write!(escaped, "\\u{:04x}", u32::from(c))),
             false => escaped.push(c),
         }
@@ -28,6 +37,15 @@ pub(super) fn escaped(text: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_stays_one_line() {
+        let hostile = "why\nWARN all is well\r\u{2028}\u{85}\tend";
+        assert_eq!(
+            escaped_line(hostile),
+            "why\\nWARN all is well\\u000d\\u2028\\u0085\tend"
+        );
+    }
 
     #[test]
     fn a_terminal_shows_what_it_would_obey() {

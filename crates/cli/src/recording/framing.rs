@@ -1,6 +1,6 @@
 //! Checks how records are framed in the chunks of an MCAP file.
 //!
-//! Crate `mcap` (0.23.4) subtracts the length of each record from what is left of an uncompressed chunk, and panics if
+//! Compressed chunks have been unpacked before. Crate `mcap` (0.23.4) subtracts the length of each record from what is left of an uncompressed chunk, and panics if
 //! the record is longer. So the bytes of a file are checked before the crate gets them.
 //!
 //! Source: MCAP specification, "Records" and "Chunk (op=0x06)".

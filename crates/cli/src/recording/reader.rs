@@ -1,6 +1,6 @@
 //! Reads a recording, which may come from anywhere.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -11,17 +11,23 @@ use mcap::sans_io::linear_reader::{LinearReadEvent, LinearReader, LinearReaderOp
 use mcap::{McapError, parse_record};
 
 use super::framing::{Framing, RecordExceedsChunk};
+use super::unpacked::Unpacked;
 
 /// How messages are encoded.
 const ENCODING: &str = "ice-event";
 
+/// The key in a channel's metadata that says of which topic it shows the events in another form.
+pub(crate) const VIEW_OF: &str = "floe.viewOf";
+
 /// Reads the events of a recording, from its beginning to its end.
 pub(crate) struct RecordingReader<R> {
-    input: R,
+    input: Unpacked<R>,
     reader: LinearReader,
     framing: Framing,
     /// The topics of the channels that hold events.
     topics: HashMap<u16, Arc<str>>,
+    /// The channels that show the same events in another form.
+    views: HashSet<u16>,
     /// How many messages were no events.
     skipped: u64,
     /// True if a whole record was read: a file that ends before is no recording.
@@ -51,10 +57,11 @@ impl<R: Read> RecordingReader<R> {
             .with_validate_chunk_crcs(true)
             .with_record_length_limit(Self::RECORD_LEN_MAX);
         Self {
-            input,
+            input: Unpacked::new(input),
             reader: LinearReader::new_with_options(options),
             framing: Framing::new(),
             topics: HashMap::new(),
+            views: HashSet::new(),
             skipped: 0,
             has_record: false,
             is_cut: false,
@@ -104,6 +111,10 @@ impl<R: Read> RecordingReader<R> {
                         return Err(RecordingError::TooManyChannels);
                     }
                 }
+                Record::Channel(channel) if channel.metadata.contains_key(VIEW_OF) => {
+                    self.views.insert(channel.id);
+                }
+                Record::Message { header, .. } if self.views.contains(&header.channel_id) => {}
                 Record::Message { header, data } => {
                     let topic = self.topics.get(&header.channel_id);
                     match topic.filter(|_| EventParts::parse(&data).is_ok()) {
@@ -168,6 +179,8 @@ impl fmt::Display for RecordingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Read(error) => write!(f, "{error}"),
+            // Its own text does not name the cause.
+            Self::Format(McapError::Io(error)) => write!(f, "{error}"),
             Self::Format(error) => write!(f, "it is no MCAP file, or a damaged one: {error}"),
             Self::RecordExceedsChunk => f.write_str(
                 "it is a damaged MCAP file: a record in a chunk is longer than the chunk",

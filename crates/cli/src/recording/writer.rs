@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter};
+use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 
 use mcap::records::{MessageHeader, Metadata};
 use mcap::{McapError, WriteOptions, Writer};
 
-use super::ENCODING;
+use super::{ENCODING, View};
 
 /// The Slice files of a recording.
 #[derive(Debug, Clone)]
@@ -20,14 +21,18 @@ pub(crate) struct Schema {
 
 /// A recording that is being written.
 pub(crate) struct RecordingWriter {
-    writer: Writer<BufWriter<File>>,
+    /// Crate `mcap` (0.23.4) finishes a writer that is dropped, and panics if a write has failed before, as on a full disk.
+    writer: ManuallyDrop<Writer<BufWriter<File>>>,
+    topics: Vec<String>,
     channels: Vec<Channel>,
+    /// The same events for viewers, if that is wanted.
+    view: Option<View>,
 }
 
-struct Channel {
-    id: u16,
+pub(super) struct Channel {
+    pub(super) id: u16,
     /// The number of its next message.
-    next: u32,
+    pub(super) next: u32,
 }
 
 /// The file of a recording that has not begun.
@@ -70,12 +75,13 @@ impl RecordingFile {
         self,
         topics: &[String],
         schema: Option<&Schema>,
+        view: Option<View>,
     ) -> Result<RecordingWriter, McapError> {
         // What is no file, such as a device, has no length.
         if !self.is_new && self.file.metadata()?.is_file() {
             self.file.set_len(0)?;
         }
-        RecordingWriter::new(self.file, topics, schema)
+        RecordingWriter::new(self.file, topics, schema, view)
     }
 
     /// Leaves everything as if there had been no recording.
@@ -87,13 +93,33 @@ impl RecordingFile {
     }
 }
 
+impl Channel {
+    /// The header of its next message.
+    pub(super) fn next_header(&mut self, time: u64) -> MessageHeader {
+        let header = MessageHeader {
+            channel_id: self.id,
+            sequence: self.next,
+            log_time: time,
+            publish_time: time,
+        };
+        self.next = self.next.wrapping_add(1);
+        header
+    }
+}
+
 impl RecordingWriter {
-    fn new(file: File, topics: &[String], schema: Option<&Schema>) -> Result<Self, McapError> {
+    fn new(
+        file: File,
+        topics: &[String],
+        schema: Option<&Schema>,
+        view: Option<View>,
+    ) -> Result<Self, McapError> {
         let library = concat!("floe ", env!("CARGO_PKG_VERSION"));
-        let mut writer = WriteOptions::new()
+        let writer = WriteOptions::new()
             .compression(None)
             .library(library)
             .create(BufWriter::new(file))?;
+        let mut writer = ManuallyDrop::new(writer);
         let schema_id = match schema {
             Some(schema) => writer.add_schema(&schema.name, "slice", schema.text.as_bytes())?,
             None => 0,
@@ -106,7 +132,12 @@ impl RecordingWriter {
             .iter()
             .map(&mut add)
             .collect::<Result<_, McapError>>()?;
-        Ok(Self { writer, channels })
+        Ok(Self {
+            writer,
+            topics: topics.to_vec(),
+            channels,
+            view,
+        })
     }
 
     /// Writes an event of a topic, which is named by its place, at a time in nanoseconds since 1970.
@@ -114,15 +145,12 @@ impl RecordingWriter {
     /// # Errors
     /// The file cannot be written.
     pub(crate) fn write(&mut self, topic: usize, time: u64, event: &[u8]) -> Result<(), McapError> {
-        let channel = &mut self.channels[topic];
-        let header = MessageHeader {
-            channel_id: channel.id,
-            sequence: channel.next,
-            log_time: time,
-            publish_time: time,
+        let header = self.channels[topic].next_header(time);
+        self.writer.write_to_known_channel(&header, event)?;
+        let Some(view) = &mut self.view else {
+            return Ok(());
         };
-        channel.next = channel.next.wrapping_add(1);
-        self.writer.write_to_known_channel(&header, event)
+        view.write(&mut self.writer, &self.topics[topic], time, event)
     }
 
     /// Hands everything that was written to the system: an end of this process does not lose it any more.
@@ -144,7 +172,9 @@ impl RecordingWriter {
             metadata: lost.iter().map(count).collect(),
         })?;
         self.writer.finish()?;
-        let file = self.writer.into_inner().into_inner();
+        let file = ManuallyDrop::into_inner(self.writer)
+            .into_inner()
+            .into_inner();
         file.map_err(|error| error.into_error())?.sync_all()?;
         Ok(())
     }

@@ -219,6 +219,15 @@ fn the_command_shows_the_token_of_its_environment() {
             .expect("it runs");
         assert_eq!(output.status.code(), Some(exit), "{name}: {output:?}");
     }
+    // An empty list would hide that the token is not good.
+    for token in [token("expired"), "garbage", "a.b.c"] {
+        for command in [&["topic", "list"][..], &["status"]] {
+            let mut list = floe();
+            list.args(command).args(["--hub", hub]);
+            let output = list.env("FLOE_TOKEN", token).output().expect("it runs");
+            assert_eq!(output.status.code(), Some(5), "{command:?}: {output:?}");
+        }
+    }
 }
 
 #[test]

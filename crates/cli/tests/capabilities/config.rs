@@ -75,6 +75,33 @@ fn a_file_that_makes_no_sense_is_refused_with_every_line_of_it() {
 }
 
 #[test]
+fn a_file_may_begin_with_a_byte_order_mark_and_have_comments_of_an_old_editor() {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let serve = |name: &str, text: &[u8]| {
+        let file = folder.join(name);
+        fs::write(&file, text).expect("it can be written");
+        Running::start(&["serve", "--config", &file.to_string_lossy()])
+    };
+    let properties =
+        b"\xef\xbb\xbfStorm.TopicManager.Endpoints=tcp -h 127.0.0.1 -p 0 # f\xfcr alle\r\n\
+        # \xe4\r\nStorm.Transient=1\r\nStorm.InstanceName=Old\r\n";
+    let hub = serve("marked.cfg", properties);
+    assert!(hub.line().starts_with("ready Old/TopicManager "));
+    let toml = format!("\u{feff}instance = \"New\"\r\n{LISTEN}");
+    let hub = serve("marked.toml", toml.as_bytes());
+    assert!(hub.line().starts_with("ready New/TopicManager "));
+
+    let refused = |name: &str, text: &[u8]| {
+        let file = folder.join(name);
+        fs::write(&file, text).expect("it can be written");
+        run(&["serve", "--config", &file.to_string_lossy()]).ended(2)
+    };
+    refused("latin.cfg", b"\nA.B=f\xfcr # \xfc").said("expected UTF-8, got byte 0xfc in line 2");
+    refused("latin.toml", b"# \xfc").said("expected UTF-8, got byte 0xfc in line 1");
+    refused("wide.toml", b"\xff\xfei\0").said("expected UTF-8, got UTF-16");
+}
+
+#[test]
 fn publishers_have_endpoints_of_their_own_where_nothing_else_is() {
     let (hub, _) = hub_with(
         "storm.cfg",

@@ -391,3 +391,47 @@ fn a_quality_of_service_without_meaning_is_refused() {
         .said("declined the subscription")
         .said("most");
 }
+
+#[test]
+fn a_value_of_a_quality_of_service_that_makes_no_sense_is_refused_with_what_was_expected() {
+    let hub = Hub::start();
+    let file = contract("nonsense.ice");
+    hub.run(&["topic", "create", "t"]).ended(0);
+    let keys = [
+        ("reliability", 2),
+        ("retryCount", 2),
+        ("locatorCacheTimeout", 2),
+        ("connectionCached", 2),
+        ("floe.outstanding", 5),
+        ("floe.overflow", 5),
+        ("floe.queueEvents", 5),
+        ("floe.queueBytes", 5),
+        ("floe.patience", 5),
+        ("floe.lifespan", 5),
+        ("floe.idle", 5),
+        ("floe.from", 5),
+        ("floe.attempts", 5),
+        ("floe.backOff", 5),
+        ("floe.deadline", 5),
+        ("floe.shared", 5),
+        ("floe.stamps", 5),
+        ("floe.sticky", 5),
+    ];
+    for (key, exit) in keys {
+        let wish = format!("{key}=nonsense");
+        let subscribe = ["sub", "t", "--slice", &file, "--timeout", "1s", "--qos"];
+        let refused = hub.run(&[&subscribe[..], &[&wish]].concat()).ended(exit);
+        assert!(refused.stderr.contains("expected"), "{}", refused.stderr);
+        assert!(refused.stderr.contains(key), "{}", refused.stderr);
+    }
+}
+
+#[test]
+fn events_may_begin_with_a_byte_order_mark() {
+    let hub = Hub::start();
+    let file = contract("marked.ice");
+    hub.run(&["topic", "create", "t"]).ended(0);
+    let lines = format!("\u{feff}{}\r\n{}\r\n", item(1), item(2));
+    let publish = ["pub", "t", "sampled", "-", "--slice", &file, "--hub"];
+    run_with_input(&[&publish[..], &[&hub.manager]].concat(), &lines).ended(0);
+}

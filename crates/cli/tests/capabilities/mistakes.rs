@@ -442,3 +442,62 @@ fn only_what_takes_create_names_it() {
     let removed = hub.run(&["topic", "remove", "t"]).ended(4);
     assert!(!removed.stderr.contains("--create"), "{removed:?}");
 }
+
+#[test]
+fn an_address_that_a_hub_publishes_and_nobody_reaches_is_not_blamed_on_the_command_line() {
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = nobody.local_addr().expect("it is bound").port();
+    drop(nobody);
+    let listening = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let own = listening.local_addr().expect("it is bound").port();
+    drop(listening);
+    let hub = Running::start(&[
+        "serve",
+        "--transient",
+        "--listen",
+        &format!("tcp -h 127.0.0.1 -p {own}"),
+        "--published-endpoints",
+        &format!("tcp -h 127.0.0.1 -p {port}"),
+    ]);
+    assert!(hub.line().starts_with("ready "));
+    let at = format!("127.0.0.1:{own}");
+    run(&["topic", "create", "t", "--hub", &at]).ended(0);
+    let slice = slice_file("published.ice", "module M { interface I { void n(); } }");
+    for command in [
+        &["pub", "t", "n", "--slice", &slice][..],
+        &["sub", "t", "--slice", &slice, "--timeout", "5s"],
+    ] {
+        let failed = run(&[command, &["--hub", &at]].concat()).ended(5);
+        let said = &failed.stderr;
+        assert!(said.contains("--published-endpoints"), "{said}");
+        assert!(said.contains(&format!("-p {port}")), "{said}");
+        assert!(!said.contains("no hub"), "{said}");
+    }
+}
+
+#[test]
+fn a_router_of_another_name_is_named_with_the_one_that_there_is() {
+    let config = slice_file(
+        "other-router.toml",
+        "hub = false\n[gateway]\nlisten = \"tcp -h 127.0.0.1 -p 0\"\nverifier = \"accept-all\"\n",
+    );
+    let gateway = Running::start(&["serve", "--config", &config]);
+    let ready = gateway.line();
+    let (_, endpoint) = ready.split_once(" -t -e 1.1:").expect("it says where");
+    let password = slice_file("password", "secret\n");
+    let router = format!("Other/router:{endpoint}");
+    let login = [
+        "--router",
+        &router,
+        "--user",
+        "ann",
+        "--password-file",
+        &password,
+    ];
+    let call = ["call", "thing:tcp -h 127.0.0.1 -p 1", "ice_ping"];
+    let failed = run(&[&call[..], &login].concat()).ended(4);
+    let said = &failed.stderr;
+    assert!(said.contains("there is no router `Other/router`"), "{said}");
+    assert!(said.contains("`Glacier2/router`"), "{said}");
+    assert!(!said.contains("may have been executed"), "{said}");
+}

@@ -1,5 +1,7 @@
 //! `floe record` and `floe replay`, through a hub.
 
+use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::PathBuf;
 
 use serde_json::{Value as Json, json};
@@ -227,4 +229,146 @@ fn events_are_in_the_file_soon_after_they_came() {
         assert!(start.elapsed().as_secs() < 20, "nothing was written yet");
         std::thread::sleep(std::time::Duration::from_millis(100));
     }
+}
+
+#[test]
+fn the_checks_of_a_subscription_are_neither_recorded_nor_replayed() {
+    let file = recording("idle.mcap");
+    let hub = Hub::start();
+    // A subscription without events is checked every five seconds.
+    let recorder = hub.running(&[
+        "record",
+        "t",
+        "--create",
+        "-f",
+        &file,
+        "--timeout",
+        "6500ms",
+        "-o",
+        "jsonl",
+    ]);
+    let summary: Json = serde_json::from_str(&recorder.line()).expect("it is a line of JSON");
+    assert_eq!(summary["recorded"], 0);
+    recorder.end().ended(0);
+
+    // As earlier versions recorded it.
+    let mut writer = mcap::Writer::new(File::create(&file).unwrap()).unwrap();
+    let channel = writer.add_channel(0, "t", "ice-event", &BTreeMap::new());
+    let header = mcap::records::MessageHeader {
+        channel_id: channel.unwrap(),
+        sequence: 0,
+        log_time: 0,
+        publish_time: 0,
+    };
+    for operation in [b"\x08ice_ping", b"\x08happened"] {
+        let event = [operation, &b"\x00\x00\x06\x00\x00\x00\x01\x01"[..]].concat();
+        writer.write_to_known_channel(&header, &event).unwrap();
+    }
+    writer.finish().unwrap();
+    let replayed = hub.run(&["replay", &file, "--speed", "max", "-o", "jsonl"]);
+    let summary = replayed.ended(0).json();
+    assert_eq!(
+        (&summary["published"], &summary["lost"]),
+        (&1.into(), &0.into())
+    );
+}
+
+#[test]
+fn a_recording_that_tools_of_mcap_have_compressed_is_replayed() {
+    let contract = contract("compressed.ice");
+    for file in ["lz4.mcap", "zstd.mcap"] {
+        let file = format!("{}/tests/recordings/{file}", env!("CARGO_MANIFEST_DIR"));
+        let hub = Hub::start();
+        let subscriber = hub.running(&[
+            "sub", "a", "--create", "--slice", &contract, "-n", "3", "--mode", "ordered", "-o",
+            "jsonl",
+        ]);
+        subscriber.talk("subscribed to topic");
+        let replayed = hub.run(&["replay", &file, "--create", "--speed", "max", "-o", "jsonl"]);
+        let summary = replayed.ended(0).json();
+        assert_eq!(
+            (&summary["published"], &summary["lost"]),
+            (&5.into(), &0.into())
+        );
+        for number in 1..=3 {
+            assert_eq!(event(&subscriber)["parameters"]["item"]["number"], number);
+        }
+    }
+}
+
+#[test]
+fn the_reason_why_a_recording_cannot_be_written_or_read_is_that_of_the_system() {
+    let hub = Hub::start();
+    let file = recording("reason.mcap");
+    std::fs::write(&file, "").expect("it can be written");
+    let missing = recording("no-such-folder") + "/some.mcap";
+    let refused = |file: &str| {
+        let record = ["record", "t", "--create", "-f", file, "--timeout", "10ms"];
+        hub.run(&record).ended(1).stderr
+    };
+    let (there, nowhere) = (refused(&file), refused(&missing));
+    assert!(there.contains("File exists"), "{there}");
+    assert!(nowhere.contains("No such file or directory"), "{nowhere}");
+    let replayed = hub.run(&["replay", &missing]).ended(2).stderr;
+    assert!(replayed.contains("No such file or directory"), "{replayed}");
+    if cfg!(target_os = "linux") {
+        let full = hub.run(&[
+            "record",
+            "t",
+            "--create",
+            "-f",
+            "/dev/full",
+            "--force",
+            "--timeout",
+            "10ms",
+        ]);
+        let full = full.ended(1).stderr;
+        assert!(full.contains("No space left on device"), "{full}");
+    }
+}
+
+#[test]
+fn viewers_find_the_events_as_json_with_a_schema_where_a_contract_is_known() {
+    let (contract, file) = (contract("viewed.ice"), recording("viewed.mcap"));
+    record_five(&Hub::start(), &contract, &file);
+    let bytes = std::fs::read(&file).expect("it was recorded");
+    let messages = mcap::MessageStream::new(&bytes).expect("it is a recording");
+    let messages: Vec<_> = messages.map(Result::unwrap).collect();
+    let viewed = messages
+        .iter()
+        .filter(|it| it.channel.message_encoding == "json");
+    let viewed: Vec<_> = viewed.collect();
+    assert_eq!((viewed.len(), messages.len()), (5, 10));
+    let first = viewed[0];
+    assert_eq!(first.channel.topic, "a/sampled");
+    let message: Json = serde_json::from_slice(&first.data).expect("it is JSON");
+    let expected = json!({"item": {"number": 1, "label": "ü"}, "_context": {"unit": "K"}});
+    assert_eq!(message, expected);
+    let schema = first.channel.schema.as_ref().expect("it has one");
+    assert_eq!(
+        (schema.name.as_str(), schema.encoding.as_str()),
+        ("::Demo::Sensor::sampled", "jsonschema")
+    );
+    let schema: Json = serde_json::from_slice(&schema.data).expect("it is JSON");
+    assert_eq!(
+        schema["properties"]["item"]["properties"]["number"],
+        json!({"type": "integer"})
+    );
+}
+
+#[test]
+fn a_recording_has_no_json_if_that_is_not_wanted_and_needs_a_contract_for_it() {
+    let (contract, file) = (contract("as.ice"), recording("as.mcap"));
+    let hub = Hub::start();
+    let record = ["record", "t", "--create", "-f", &file, "-n", "1", "--as"];
+    let refused = hub.run(&[&record[..], &["json"]].concat()).ended(2);
+    assert!(refused.stderr.contains("--slice"), "{}", refused.stderr);
+    let arguments = [&record[..], &["ice", "--slice", &contract]].concat();
+    let recorder = hub.running(&arguments);
+    recorder.talk("recording topic `t`");
+    publish(&hub, "t", &contract, 1..2);
+    recorder.end().ended(0);
+    let bytes = std::fs::read(&file).expect("it was recorded");
+    let messages = mcap::MessageStream::new(&bytes).expect("it is a recording");
+    assert_eq!(messages.count(), 1);
 }

@@ -35,6 +35,7 @@ fn lay_out(tokens: &[Token], depth: usize) -> String {
     let mut layout = Layout {
         text: String::new(),
         indent: depth * INDENT,
+        is_in_macro: false,
     };
     layout.entries(&token::entries(tokens), true);
     layout.text
@@ -44,6 +45,8 @@ fn lay_out(tokens: &[Token], depth: usize) -> String {
 struct Layout {
     text: String,
     indent: usize,
+    /// True within the argument of a macro, whose tokens mean what the macro says.
+    is_in_macro: bool,
 }
 
 impl Layout {
@@ -137,6 +140,13 @@ impl Layout {
     }
 
     fn group(&mut self, before: &[Token], delimiter: Delimiter, inner: &[Token]) {
+        let was_in_macro = self.is_in_macro;
+        self.is_in_macro |= token::is_macro(before);
+        self.group_inside(before, delimiter, inner);
+        self.is_in_macro = was_in_macro;
+    }
+
+    fn group_inside(&mut self, before: &[Token], delimiter: Delimiter, inner: &[Token]) {
         let (open, close) = token::brackets(delimiter);
         let entries = token::entries(inner);
         self.text.push_str(open);
@@ -199,9 +209,13 @@ impl Layout {
     }
 
     /// A comma behind the last entry where `rustfmt` has one.
+    ///
+    /// A comma behind a lone entry changes nothing in Rust, but a macro may have no rule for it. Within one, a comma is
+    /// added only where commas part the entries already, and behind the variants of an enum: there our macros take it.
     fn add_comma(&mut self, before: &[Token], delimiter: Delimiter, entries: &[Entry<'_>]) {
         let has_commas = entries.len() > 1 && entries[0].tokens.last().is_some_and(Token::is_comma);
-        let is_call = delimiter == Delimiter::Parenthesis && entries.len() == 1;
+        let is_lone = delimiter == Delimiter::Parenthesis && entries.len() == 1;
+        let is_call = is_lone && !self.is_in_macro;
         let last = entries.last().and_then(|entry| entry.tokens.last());
         let is_complete = |last: &Token| {
             last.is_comma() || last.is_brace() && delimiter != Delimiter::Parenthesis

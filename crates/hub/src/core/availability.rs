@@ -47,21 +47,22 @@ pub(crate) enum DeliveryFailure {
 /// When the failures so far are forgotten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FailureReset {
-    /// When a reply proves that the subscriber is alive.
-    Reply,
+    /// When a reply proves that the subscriber is alive. For oneway events, when the transport has taken them: a connection
+    /// could be made. Otherwise a subscription of many months would end with the failures of all these months.
+    Delivered,
     /// When an event is added to a batch. So the count never exceeds 1, and a batch subscriber whose `retryCount` is at
     /// least 1 is tried again after any number of failures.
     Collected,
-    /// Never, because a oneway request proves nothing.
-    Never,
 }
 
 impl FailureReset {
     fn of(delivery: DeliveryMode) -> Self {
         match delivery {
-            DeliveryMode::Twoway { .. } | DeliveryMode::Link => Self::Reply,
+            DeliveryMode::Twoway { .. }
+            | DeliveryMode::Oneway
+            | DeliveryMode::Link
+            | DeliveryMode::Pull { .. } => Self::Delivered,
             DeliveryMode::Batch => Self::Collected,
-            DeliveryMode::Oneway | DeliveryMode::Pull { .. } => Self::Never,
         }
     }
 }
@@ -100,7 +101,7 @@ impl Availability {
     /// Events reached the subscriber.
     pub(super) fn handle_delivered(&mut self) {
         self.has_broken = false;
-        if self.failure_reset == FailureReset::Reply {
+        if self.failure_reset == FailureReset::Delivered {
             self.failure_count = 0;
         }
     }

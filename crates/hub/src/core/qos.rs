@@ -141,6 +141,9 @@ impl Qos {
             return Err(QosError::Bad(reason.to_owned()));
         }
         let outstanding = ours.parsed("floe.outstanding", count)?;
+        // They have an effect only if the subscription is pulled. Nonsense is refused by all.
+        ours.parsed("floe.idle", milliseconds)?;
+        ours.parsed("floe.pull", name(PULL_NAME_LEN_MAX))?;
         let mut reading = Reading::parse(qos)?;
         let lifespan = ours.parsed(LIFESPAN_KEY, positive_milliseconds)?;
         if let Some(reading) = &mut reading {

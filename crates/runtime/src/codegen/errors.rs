@@ -8,7 +8,7 @@
 macro_rules! __errors {
     (
         $(#[$about:meta])*
-        pub enum $name:ident { $($variant:ident($exception:path)),+ $(,)? }
+        pub enum $name:ident { $($variant:ident($exception:path $(,)?)),+ $(,)? }
         $(from $subset:path { $($shared:ident),+ $(,)? })*
         $(classes $classes:path)?
     ) => {

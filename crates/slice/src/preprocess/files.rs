@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::comments;
 use crate::diagnostic::{Code, Diagnostic, Reporter, Span};
 use crate::model::FileId;
 use crate::source::{Loader, SourceMap, normalize};
@@ -70,6 +71,8 @@ impl<'a> Files<'a> {
         reporter: &mut Reporter,
     ) -> FileId {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        let legible = comments::legible(bytes);
+        let bytes = &*legible;
         match std::str::from_utf8(bytes) {
             Ok(text) => self.sources.add(path.to_owned(), text.to_owned(), from),
             Err(error) => {
@@ -89,7 +92,7 @@ impl<'a> Files<'a> {
                         span,
                         format!("byte 0x{byte:02x} is not UTF-8 text, so this file is not read"),
                     )
-                    .help("save the file as UTF-8, comments included"),
+                    .help("save the file as UTF-8"),
                 );
                 file
             }

@@ -3,6 +3,7 @@
 //! Working on tokens keeps every span true: a token of an included file points into that file, and
 //! a token of a macro's body points at the use of the macro.
 
+mod comments;
 mod condition;
 mod define;
 mod directive;

@@ -101,14 +101,22 @@ fn an_escape_is_shown_inside_its_string() {
 
 #[test]
 fn text_that_is_not_utf8_is_reported_with_its_byte() {
-    let compilation = floe_slice::check_source(b"module M {\n  // caf\xe9\n}");
+    let compilation = floe_slice::check_source(b"module M {\n  // caf\xe9\n  caf\xe9\n}");
     let [only] = compilation.diagnostics.as_slice() else {
         panic!("{}", compilation.render());
     };
     assert_eq!(only.code, Code::InvalidUtf8);
     assert!(only.message.contains("0xe9"));
     let position = compilation.sources.position(only.span.expect("a place"));
-    assert_eq!((position.line, position.column), (2, 9));
+    assert_eq!((position.line, position.column), (3, 6));
+}
+
+#[test]
+fn a_comment_that_is_not_utf8_is_passed_over() {
+    let source = b"/** caf\xe9 */ module M {\n  // gr\xfc\xdfe\n  struct S { int i; }\n}";
+    let compilation = floe_slice::check_source(source);
+    assert_eq!(compilation.render(), "");
+    assert_eq!(compilation.model.definitions.len(), 1);
 }
 
 #[test]

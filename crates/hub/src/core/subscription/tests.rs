@@ -298,6 +298,32 @@ fn a_reply_proves_that_a_twoway_subscriber_is_alive() {
 }
 
 #[test]
+fn failures_in_a_row_end_a_oneway_subscription_and_not_those_of_its_life() {
+    let mut now = Instant::now();
+    let qos = qos(DeliveryMode::Oneway, RetryCount::Limited(1));
+    let limits = limits(OverflowPolicy::DropOldest);
+    let mut subscription = Subscription::new(&qos, limits, DISCARD_INTERVAL);
+    let mut event_comes = |subscription: &mut Subscription<_>, is_delivered: bool| {
+        now += DISCARD_INTERVAL;
+        subscription.handle_events(event(1), now);
+        take(subscription, 1);
+        match is_delivered {
+            true => subscription.handle_delivered(1),
+            false => subscription.handle_failed(1, DeliveryFailure::Soft, now),
+        }
+        subscription.snapshot().state
+    };
+    for _ in 0..5 {
+        let state = event_comes(&mut subscription, false);
+        assert_eq!(state, SubscriptionState::Offline);
+        event_comes(&mut subscription, true);
+    }
+    event_comes(&mut subscription, false);
+    let state = event_comes(&mut subscription, false);
+    assert_eq!(state, SubscriptionState::Failed);
+}
+
+#[test]
 fn a_batch_subscriber_that_may_fail_once_may_fail_any_number_of_times() {
     let qos = qos(DeliveryMode::Batch, RetryCount::Limited(1));
     let limits = limits(OverflowPolicy::DropOldest);

@@ -146,18 +146,21 @@ impl Guard {
         current: &Current,
         topic: &str,
     ) -> Result<(), SystemException> {
-        match self.finder(current).may_find(topic) {
+        match self.finder(current)?.may_find(topic) {
             true => Ok(()),
             false => self.check(current, Action::Observe, topic),
         }
     }
 
     /// Returns the topics that the caller may know of, for lists that leave out others instead of refusing.
-    pub(crate) fn finder(&self, current: &Current) -> Finder {
+    ///
+    /// # Errors
+    /// The caller shows a token that is not good, or has too many connections: an empty list would hide that.
+    pub(crate) fn finder(&self, current: &Current) -> Result<Finder, SystemException> {
         match self.verdict(current, Action::Observe, "") {
-            Ok(None) => Finder::Everything,
-            Ok(Some(verdict)) => Finder::Allowed(verdict.access, verdict.caller),
-            Err(_) => Finder::Nothing,
+            Ok(None) => Ok(Finder::Everything),
+            Ok(Some(verdict)) => Ok(Finder::Allowed(verdict.access, verdict.caller)),
+            Err(refusal) => Err(self.refuse(*refusal)),
         }
     }
 
@@ -264,8 +267,6 @@ pub(crate) enum Finder {
     Everything,
     /// The topics that the rules allow.
     Allowed(Arc<Access>, Arc<Caller>),
-    /// The caller shows a token that is not good.
-    Nothing,
 }
 
 impl Finder {
@@ -276,7 +277,6 @@ impl Finder {
             Self::Allowed(access, caller) => {
                 !peer::is_too_long(topic) && access.may_find(caller, topic)
             }
-            Self::Nothing => false,
         }
     }
 }

@@ -54,7 +54,7 @@ impl TopicManagerServant {
     async fn encode_all(&self, current: &Current) -> Result<EncodedItems, InvokeError> {
         let mut answer = Answer::whole(current, "topics", "topicsAfter of Floe/HubAdmin");
         let mut found = EncodedItems::new(current.encoding());
-        let finder = self.registry.guard().finder(current);
+        let finder = self.registry.guard().finder(current)?;
         for topic in self.registry.directory().topics() {
             if finder.may_find(topic.name()) {
                 let proxy = self.topic_proxy(topic.name(), current);

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::SystemTime;
 
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -18,6 +19,7 @@ use rustls::{
 use super::TlsError;
 use super::handshake_permits::HandshakePermits;
 use super::load::{self, Identity};
+use super::own_certificate;
 use super::settings::{ClientCertificates, TlsFile, TlsSettings};
 
 /// Loaded certificates and trust of a communicator. Clones share them.
@@ -99,10 +101,17 @@ impl fmt::Debug for Tls {
 impl Loaded {
     fn new(settings: &TlsSettings) -> Result<Self, TlsError> {
         let identity = settings.identity.as_ref().map(load::identity).transpose()?;
-        if let Some((chain, key)) = &identity {
+        if let Some(identity @ (chain, key)) = &identity {
             // Without a trusted CA neither side may be usable. A wrong key must be reported in any case.
             CertifiedKey::from_der(chain.clone(), key.clone_key(), &provider())
-                .map_err(TlsError::identity)?;
+                .map_err(|error| TlsError::identity(identity, error))?;
+            // Only peers refuse it, each by itself: said once, by the side that has it.
+            let complaint = chain
+                .first()
+                .and_then(|own| own_certificate::complaint(own, SystemTime::now()));
+            if let Some(complaint) = complaint {
+                tracing::warn!("{complaint}");
+            }
         }
         let roots = Arc::new(roots(&settings.ca_files)?);
         Ok(Self {
@@ -146,9 +155,9 @@ fn client_config(
         .with_custom_certificate_verifier(verifier);
     Ok(Ok(Arc::new(match identity {
         None => builder.with_no_client_auth(),
-        Some((chain, key)) => builder
+        Some(identity @ (chain, key)) => builder
             .with_client_auth_cert(chain.clone(), key.clone_key())
-            .map_err(TlsError::identity)?,
+            .map_err(|error| TlsError::identity(identity, error))?,
     })))
 }
 
@@ -157,7 +166,7 @@ fn server_config(
     identity: Option<Identity>,
     roots: &Arc<RootCertStore>,
 ) -> Config<ServerConfig> {
-    let Some((chain, key)) = identity else {
+    let Some(identity) = identity else {
         let reason = "a server needs a certificate and its key: set `TlsSettings::identity`";
         return Ok(Err(reason.into()));
     };
@@ -174,9 +183,10 @@ fn server_config(
         false => builder.with_no_client_auth(),
         true => builder.with_client_cert_verifier(client_verifier(settings, roots)?),
     };
+    let (chain, key) = (identity.0.clone(), identity.1.clone_key());
     let config = builder
         .with_single_cert(chain, key)
-        .map_err(TlsError::identity)?;
+        .map_err(|error| TlsError::identity(&identity, error))?;
     Ok(Ok(Arc::new(config)))
 }
 
@@ -194,7 +204,7 @@ fn client_verifier(
     builder.build().map_err(TlsError::new)
 }
 
-fn roots(files: &[TlsFile]) -> Result<RootCertStore, TlsError> {
+pub(super) fn roots(files: &[TlsFile]) -> Result<RootCertStore, TlsError> {
     let mut roots = RootCertStore::empty();
     for file in files {
         for certificate in load::certificates(file)? {
@@ -207,7 +217,7 @@ fn roots(files: &[TlsFile]) -> Result<RootCertStore, TlsError> {
 }
 
 /// Returns the only provider of cryptography: docs/adr/0016-tls-is-rustls-with-ring.md.
-fn provider() -> Arc<CryptoProvider> {
+pub(super) fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }
 

@@ -3,6 +3,10 @@
 use std::fmt;
 
 #[cfg(feature = "tls")]
+use super::load::Identity;
+#[cfg(feature = "tls")]
+use super::own_certificate::{unusable_key, version_complaint};
+#[cfg(feature = "tls")]
 use super::settings::TlsFile;
 
 /// Certificates or keys cannot be used. The text says why.
@@ -27,12 +31,15 @@ impl TlsError {
     }
 
     #[cfg(feature = "tls")]
-    pub(super) fn identity(error: rustls::Error) -> Self {
-        let reason = match error {
-            rustls::Error::InconsistentKeys(_) => {
+    pub(super) fn identity((chain, key): &Identity, error: rustls::Error) -> Self {
+        let version = chain.first().and_then(|it| version_complaint(it));
+        let reason = match (error, version) {
+            (rustls::Error::InconsistentKeys(_), _) => {
                 "the key is not that of the certificate".to_owned()
             }
-            other => other.to_string(),
+            (rustls::Error::InvalidCertificate(_), Some(version)) => version,
+            (rustls::Error::General(error), _) => unusable_key(key.secret_der(), &error),
+            (other, _) => other.to_string(),
         };
         Self {
             message: format!("the TLS identity cannot be used: {reason}"),

@@ -53,14 +53,20 @@ fn certificate(error: &CertificateError) -> String {
             expected.to_str(),
             names(presented)
         ),
-        error if format!("{error:?}").contains("CaUsedAsEndEntity") => {
-            "expected a certificate that a CA has signed, got the certificate of a CA itself, as \
-             self-signed ones often are"
-                .to_owned()
-        }
+        error if format!("{error:?}").contains("CaUsedAsEndEntity") => format!(
+            "expected a certificate that a CA has signed, got the certificate of a CA itself, as self-signed ones often are: \
+             sign one with that CA ({REMAKE}), or make a self-signed one that is no CA, with \
+             `openssl req -x509 -addext basicConstraints=CA:FALSE -addext subjectAltName=DNS:HOST`"
+        ),
+        error if format!("{error:?}").contains("UnsupportedCertVersion") => format!(
+            "the peer's certificate has version 1: expected one of version 3, with extensions: {REMAKE}"
+        ),
         error => format!("the peer's certificate cannot be trusted: {error}"),
     }
 }
+
+/// How a certificate is made that has what is expected of it.
+pub(super) const REMAKE: &str = "make it with `openssl x509 -req -extfile FILE`, where FILE has the line `subjectAltName=DNS:HOST`";
 
 fn alert_received(alert: AlertDescription) -> String {
     let meaning = match alert {
@@ -74,7 +80,8 @@ fn alert_received(alert: AlertDescription) -> String {
         | AlertDescription::CertificateRevoked
         | AlertDescription::CertificateUnknown => "it does not accept our certificate",
         AlertDescription::HandshakeFailure => {
-            "it accepts none of our algorithms, or requires a certificate from us"
+            "it accepts none of our algorithms, or requires a certificate from us; if it is a server, its key may be one \
+             that is not supported here, such as one on curve P-521: make it on P-256 or P-384, or RSA"
         }
         AlertDescription::ProtocolVersion => "it accepts neither TLS 1.2 nor TLS 1.3",
         AlertDescription::UnrecognisedName => "it does not know the host name that we asked for",
@@ -112,7 +119,7 @@ fn bare_name(name: &str) -> &str {
 }
 
 /// Formats a time in its largest unit.
-fn in_largest_unit(seconds: u64) -> String {
+pub(super) fn in_largest_unit(seconds: u64) -> String {
     match seconds {
         0..120 => format!("{:?}", Duration::from_secs(seconds)),
         120..7_200 => format!("{} minutes", seconds / 60),

@@ -36,7 +36,7 @@ pub(super) fn certificates(file: &TlsFile) -> Result<Vec<CertificateDer<'static>
     }
 }
 
-fn private_key(file: &TlsFile) -> Result<PrivateKeyDer<'static>, TlsError> {
+pub(super) fn private_key(file: &TlsFile) -> Result<PrivateKeyDer<'static>, TlsError> {
     const EXPECTED: &str = "a private key in PEM";
     let bytes = read(file, EXPECTED)?;
     PrivateKeyDer::from_pem_slice(&bytes).map_err(|error| {
@@ -87,7 +87,15 @@ fn pkcs12(file: &TlsFile, _password: &str) -> Result<Identity, TlsError> {
 /// Bytes of a file. The certificates of all public authorities take a quarter of a megabyte.
 const FILE_LEN_MAX: usize = 16 << 20;
 
+/// The bytes of a file; of text, those behind a byte order mark.
 fn read<'a>(file: &'a TlsFile, expected: &'static str) -> Result<Cow<'a, [u8]>, TlsError> {
+    Ok(match read_whole(file, expected)? {
+        Cow::Borrowed(bytes) => Cow::Borrowed(regular_file::without_mark(bytes)),
+        Cow::Owned(bytes) => Cow::Owned(regular_file::without_mark(&bytes).to_vec()),
+    })
+}
+
+fn read_whole<'a>(file: &'a TlsFile, expected: &'static str) -> Result<Cow<'a, [u8]>, TlsError> {
     match file {
         TlsFile::Bytes(bytes) => Ok(bytes.into()),
         TlsFile::Path(path) => regular_file::read(path, FILE_LEN_MAX)

@@ -7,7 +7,7 @@
 //! - `encrypt.rs`: streams over rustls
 //! - `load.rs`: certificates and keys from files; `config.rs`: their form for rustls
 //! - `session.rs`: the two halves of an encrypted stream; `handshake_permits.rs`: how many handshakes compute at a time
-//! - `explain.rs`: failures explained
+//! - `explain.rs`: failures explained; `own_certificate.rs`: what is wrong with our own certificate
 //! - `absent.rs`: a build without the feature
 
 #[cfg(not(feature = "tls"))]
@@ -23,6 +23,8 @@ mod explain;
 mod handshake_permits;
 #[cfg(feature = "tls")]
 mod load;
+#[cfg(feature = "tls")]
+mod own_certificate;
 #[cfg(feature = "tls")]
 mod session;
 mod settings;

@@ -62,6 +62,117 @@ impl Authority {
     }
 }
 
+#[test]
+fn a_byte_order_mark_in_front_of_a_certificate_or_a_key_is_passed_over() {
+    let marked = |file: TlsFile| match file {
+        TlsFile::Bytes(bytes) => TlsFile::Bytes([&b"\xef\xbb\xbf"[..], &bytes].concat()),
+        other => other,
+    };
+    let authority = Authority::new("CA");
+    let TlsIdentity::Pem { certificates, key } = authority.identity("localhost") else {
+        panic!("a test makes PEM");
+    };
+    let mut settings = TlsSettings::default();
+    settings.ca_files.push(marked(authority.file()));
+    settings.identity = Some(TlsIdentity::Pem {
+        certificates: marked(certificates),
+        key: marked(key),
+    });
+    Tls::load(settings).unwrap();
+}
+
+/// A certificate of version 1: one of version 3 without the field of its version. Nobody looks at its signature.
+fn of_version_1(pem: &[u8]) -> Vec<u8> {
+    use rustls::pki_types::{CertificateDer, pem::PemObject};
+    let mut der = CertificateDer::from_pem_slice(pem).unwrap().to_vec();
+    // Both sequences around it have a length of two bytes.
+    assert_eq!(
+        (&der[..2], &der[4..6], &der[8..13]),
+        (
+            &b"\x30\x82"[..],
+            &b"\x30\x82"[..],
+            &b"\xa0\x03\x02\x01\x02"[..]
+        )
+    );
+    for at in [2, 6] {
+        let len = u16::from_be_bytes([der[at], der[at + 1]]) - 5;
+        der[at..at + 2].copy_from_slice(&len.to_be_bytes());
+    }
+    der.drain(8..13);
+    der
+}
+
+#[test]
+fn a_certificate_of_version_1_is_named_as_one_on_either_side() {
+    use rustls::client::WebPkiServerVerifier;
+    use rustls::client::danger::ServerCertVerifier;
+    use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+
+    let authority = Authority::new("CA");
+    let TlsIdentity::Pem { certificates, key } = authority.identity("localhost") else {
+        panic!("a test makes PEM");
+    };
+    let TlsFile::Bytes(pem) = certificates else {
+        panic!("it is in memory");
+    };
+    let der = CertificateDer::from(of_version_1(&pem));
+
+    let roots = super::config::roots(&[authority.file()]).unwrap();
+    let provider = super::config::provider();
+    let verifier = WebPkiServerVerifier::builder_with_provider(roots.into(), provider);
+    let verifier = verifier.build().unwrap();
+    let host = ServerName::try_from("localhost").unwrap();
+    let error = verifier
+        .verify_server_cert(&der, &[], &host, &[], UnixTime::now())
+        .unwrap_err();
+    let text = super::explain::explain(&error, b"").to_string();
+    assert!(
+        text.contains("has version 1: expected one of version 3"),
+        "{text}"
+    );
+    assert!(text.contains("subjectAltName"), "{text}");
+
+    let key = super::load::private_key(&key).unwrap();
+    let error = rustls::Error::InvalidCertificate(rustls::CertificateError::BadEncoding);
+    let text = super::TlsError::identity(&(vec![der], key), error).to_string();
+    assert!(
+        text.contains("has version 1: expected one of version 3"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_key_on_a_curve_that_is_not_supported_is_named_with_those_that_are() {
+    let authority = Authority::new("CA");
+    let TlsIdentity::Pem { certificates, .. } = authority.identity("localhost") else {
+        panic!("a test makes PEM");
+    };
+    let load = |key: &str| {
+        let key = format!("-----BEGIN PRIVATE KEY-----\n{key}\n-----END PRIVATE KEY-----\n");
+        let settings = TlsSettings {
+            identity: Some(TlsIdentity::Pem {
+                certificates: certificates.clone(),
+                key: TlsFile::Bytes(key.into_bytes()),
+            }),
+            ..TlsSettings::default()
+        };
+        Tls::load(settings).unwrap_err().to_string()
+    };
+    // The object identifier of P-521, and another one.
+    let error = load("MAkGBSuBBAAj");
+    assert!(error.contains("curve P-521"), "{error}");
+    assert!(
+        error.contains("expected ECDSA on P-256 or P-384"),
+        "{error}"
+    );
+    let error = load("MAkGBSuBBAAk");
+    assert!(!error.contains("curve P-521"), "{error}");
+    assert!(
+        error.contains("expected ECDSA on P-256 or P-384"),
+        "{error}"
+    );
+}
+
 fn setup(settings: TlsSettings) -> Setup {
     Setup {
         tls: Some(Tls::load(settings).unwrap()),
