@@ -17,12 +17,12 @@ pub(crate) struct Latencies {
 /// Batches of events of one twoway subscriber that are in flight: the number of the first event of each, and when its
 /// oldest event came. Empty unless latencies are measured.
 #[derive(Debug, Default)]
-pub(crate) struct SentBatches(Option<Box<VecDeque<(u64, Instant)>>>);
+pub(crate) struct SentBatches(VecDeque<(u64, Instant)>);
 
 impl SentBatches {
     /// Forgets all batches: their events are sent in another way, or not at all.
     pub(crate) fn clear(&mut self) {
-        self.0 = None;
+        self.0.clear();
     }
 }
 
@@ -60,20 +60,16 @@ impl Latencies {
         oldest: Option<Instant>,
     ) {
         if let Some(oldest) = oldest.filter(|_| self.is_on.load(Ordering::Relaxed))
-            && batches.0.as_ref().map_or(0, |batches| batches.len()) < BATCHES_MAX
+            && batches.0.len() < BATCHES_MAX
         {
-            let batches = batches.0.get_or_insert_default();
-            batches.push_back((first, oldest));
+            batches.0.push_back((first, oldest));
         }
     }
 
     /// Notes the answers to all events before the number `end`. Answers come nearly in order.
     #[inline]
     pub(crate) fn note_delivered(&self, batches: &mut SentBatches, end: u64, now: Instant) {
-        let Some(batches) = &mut batches.0 else {
-            return;
-        };
-        while let Some((_, came)) = batches.pop_front_if(|(first, _)| *first < end) {
+        while let Some((_, came)) = batches.0.pop_front_if(|(first, _)| *first < end) {
             self.deliveries.note(now.saturating_duration_since(came));
         }
     }
@@ -186,7 +182,7 @@ mod tests {
         let came = Instant::now();
         let after = |millis| came + Duration::from_millis(millis);
         latencies.note_batch(&mut batches, 0, Some(came));
-        assert!(batches.0.is_none(), "no percentiles were asked for");
+        assert!(batches.0.is_empty(), "no percentiles were asked for");
         latencies.measure();
         for (first, millis) in [(0, 0), (10, 1), (20, 2)] {
             latencies.note_batch(&mut batches, first, Some(after(millis)));
