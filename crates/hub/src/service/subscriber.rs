@@ -213,7 +213,7 @@ impl Subscriber {
         self.qos_text.iter().cloned().collect()
     }
 
-    /// What the subscriber asked for under this key of the quality of service.
+    /// The value that the subscriber asked for under this key of the quality of service.
     pub(crate) fn wish(&self, key: &str) -> Option<&str> {
         let mut entries = self.qos_text.iter();
         let entry = entries.find(|(known, _)| known == key);

@@ -28,7 +28,7 @@ const TOPICS_MAX: u64 = 3_700_000;
 const SUBSCRIBERS_MAX: u64 = 8_800_000;
 /// Bytes that the hub writes for programs that subscribe as a stream does: each has a connection for its calls, and another
 /// one for its events.
-const STREAMS_MAX: u64 = 11_500_000;
+const STREAMS_MAX: u64 = 12_000_000;
 /// [`IDLE_MAX`] for a hub that was built without optimisation: its code is several times as long.
 pub(super) const IDLE_MAX_DEV: u64 = 38_000_000;
 
