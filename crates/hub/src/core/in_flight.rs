@@ -10,6 +10,7 @@ mod resend;
 mod send_right;
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
@@ -34,17 +35,40 @@ pub(crate) struct InFlightEvents<H, E: Sendable = Event> {
     next: u64,
     /// Events before this number are, or were, among the first of the window, so that their time runs.
     timed_to: u64,
+    /// `None` unless there is any. Boxed, because most subscribers never have any.
+    exceptional: Option<Box<Exceptional<E>>>,
+    send_right: SendRight,
+    /// True if the next reply wakes the delivery task.
+    is_awaited: bool,
+    /// True if the delivery task runs a timer for late replies, or was woken to start one.
+    is_timed: bool,
+}
+
+/// Replies and events that did not go the usual way.
+#[derive(Debug)]
+struct Exceptional<E: Sendable> {
     /// Replies to events that are being sent and are not noted yet.
     early: Vec<EarlyReply<E>>,
     /// Events that failed since the delivery task last took them.
     failed: Vec<(u64, E, E::Failure)>,
     /// Events that the scheduler took and could not send.
     returned: Vec<E>,
-    send_right: SendRight,
-    /// True if the next reply wakes the delivery task.
-    is_awaited: bool,
-    /// True if the delivery task runs a timer for late replies, or was woken to start one.
-    is_timed: bool,
+}
+
+impl<E: Sendable> Default for Exceptional<E> {
+    fn default() -> Self {
+        Self {
+            early: Vec::new(),
+            failed: Vec::new(),
+            returned: Vec::new(),
+        }
+    }
+}
+
+impl<E: Sendable> Exceptional<E> {
+    fn is_empty(&self) -> bool {
+        self.early.is_empty() && self.failed.is_empty() && self.returned.is_empty()
+    }
 }
 
 /// A reply that came before its event was noted.
@@ -53,7 +77,7 @@ type EarlyReply<E> = (u64, Result<(), <E as Sendable>::Failure>);
 /// The part of an event that a window keeps until its reply comes.
 pub(crate) trait Sendable {
     /// Why the event did not arrive.
-    type Failure;
+    type Failure: fmt::Debug;
 
     /// The bytes of the event.
     fn byte_count(&self) -> usize;
@@ -116,9 +140,7 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
             sent_bytes: 0,
             next: 0,
             timed_to: 0,
-            early: Vec::new(),
-            failed: Vec::new(),
-            returned: Vec::new(),
+            exceptional: None,
             send_right: SendRight::default(),
             is_awaited: false,
             is_timed: false,
@@ -159,7 +181,8 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
     /// The scheduler gives back the events that it could not send, in order. The delivery task sends them.
     pub(crate) fn give_back(&mut self, events: &mut Vec<E>) {
         match self.send_right.give_back() {
-            true => self.returned.append(events),
+            true if events.is_empty() => {}
+            true => self.exceptional().returned.append(events),
             false => events.clear(),
         }
     }
@@ -171,18 +194,19 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
 
     /// Takes the events that the scheduler could not send.
     pub(crate) fn take_returned(&mut self) -> Vec<E> {
-        std::mem::take(&mut self.returned)
+        self.take_exceptional(|it| &mut it.returned)
     }
 
     /// Returns true if no earlier event needs the delivery task.
     pub(crate) fn is_in_order(&self) -> bool {
-        self.failed.is_empty() && self.returned.is_empty()
+        let exceptional = self.exceptional.as_ref();
+        exceptional.is_none_or(|it| it.failed.is_empty() && it.returned.is_empty())
     }
 
     /// How much is in flight. Failed events count until the delivery task takes them.
     pub(crate) fn load(&self) -> Load {
         Load {
-            count: self.sent.len() + self.failed.len(),
+            count: self.sent.len() + self.failed_count(),
             bytes: self.sent_bytes,
         }
     }
@@ -206,7 +230,7 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
 
     /// Takes the failed events.
     pub(crate) fn take_failed(&mut self) -> Vec<(u64, E, E::Failure)> {
-        std::mem::take(&mut self.failed)
+        self.take_exceptional(|it| &mut it.failed)
     }
 
     /// Makes the next reply wake the delivery task. Replies after that one do not wake it again.
@@ -328,12 +352,13 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
 
     /// Returns true if replies came before their events were noted.
     pub(crate) fn has_early(&self) -> bool {
-        !self.early.is_empty()
+        let exceptional = self.exceptional.as_ref();
+        exceptional.is_some_and(|it| !it.early.is_empty())
     }
 
     /// Takes the replies that came before their events were noted, for [`InFlightEvents::handle_answer`].
     pub(crate) fn take_early(&mut self) -> Vec<EarlyReply<E>> {
-        std::mem::take(&mut self.early)
+        self.take_exceptional(|it| &mut it.early)
     }
 
     /// Replies without results: the events arrived. `end` ends the handles, and gets the events and the times when they
@@ -346,7 +371,10 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
     ) -> u64 {
         let known = numbers.start..numbers.end.min(self.next);
         let early = numbers.start.max(self.next)..numbers.end;
-        self.early.extend(early.map(|number| (number, Ok(()))));
+        if !early.is_empty() {
+            let early = early.map(|number| (number, Ok(())));
+            self.exceptional().early.extend(early);
+        }
         let before = self.load().count;
         let is_in_order = self.is_oldest(known.start);
         let (mut count, mut last) = (0, None);
@@ -380,10 +408,11 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
             Err(error) => error,
         };
         if number >= self.next {
-            self.early.push((number, Err(error)));
+            self.exceptional().early.push((number, Err(error)));
         } else if let Some(sent) = self.take_sent(number) {
             end(&sent.event, sent.handle);
-            self.failed.push((number, sent.event, error));
+            let failed = (number, sent.event, error);
+            self.exceptional().failed.push(failed);
             self.is_awaited = true;
             self.window.handle_trouble(self.next);
             self.begin_times(now);
@@ -440,9 +469,31 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
             return 0;
         }
         let count = outstanding.saturating_sub(self.load().count as u64);
-        self.early.clear();
+        self.take_early();
         self.next += count;
         count
+    }
+
+    fn failed_count(&self) -> usize {
+        self.exceptional.as_ref().map_or(0, |it| it.failed.len())
+    }
+
+    #[cold]
+    fn exceptional(&mut self) -> &mut Exceptional<E> {
+        self.exceptional.get_or_insert_default()
+    }
+
+    /// Takes one of the lists. The memory of all of them is released with the last one.
+    fn take_exceptional<T>(
+        &mut self,
+        list: impl FnOnce(&mut Exceptional<E>) -> &mut Vec<T>,
+    ) -> Vec<T> {
+        let Some(exceptional) = &mut self.exceptional else {
+            return Vec::new();
+        };
+        let taken = std::mem::take(list(exceptional));
+        self.exceptional.take_if(|it| it.is_empty());
+        taken
     }
 
     /// Takes an event out of the window.

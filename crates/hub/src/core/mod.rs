@@ -78,7 +78,7 @@ pub(crate) use schedule::Schedule;
 pub(crate) use snapshot::{Snapshot, SubscriptionState};
 pub(crate) use subscription::{DeliveryStep, Subscription};
 pub(crate) use token::{TOKEN_KEY, without_token};
-pub(crate) use window::Window;
+pub(crate) use window::{Window, WindowLimits};
 pub use wishes::QOS_KEYS;
 
 #[cfg(test)]

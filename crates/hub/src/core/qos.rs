@@ -9,7 +9,7 @@ use floe::InvocationMode;
 use super::durable::{PENDING_LIMIT, Reading};
 use super::lifespan::LIFESPAN_KEY;
 use super::limits::{OverflowPolicy, QueueLimits};
-use super::window::Window;
+use super::window::{Window, WindowLimits};
 use super::wishes::{Wishes, count, milliseconds, name, positive_milliseconds};
 
 /// The number of requests in flight to a twoway subscriber at first, as in IceStorm. It grows automatically.
@@ -58,8 +58,9 @@ pub(crate) struct Qos {
     pub(crate) group: usize,
     /// The subscriber wants no older events than this.
     pub(crate) lifespan: Option<Duration>,
-    /// How the subscriber reads the log of its topic; `None` if it gets events as they are published.
-    pub(crate) reading: Option<Reading>,
+    /// How the subscriber reads the log of its topic; `None` if it gets events as they are published. Boxed, because most
+    /// subscribers do not read.
+    pub(crate) reading: Option<Box<Reading>>,
 }
 
 /// How events are sent to a subscriber.
@@ -174,7 +175,7 @@ impl Qos {
                 .unwrap_or(1)
                 .min(GROUP_MAX),
             lifespan,
-            reading,
+            reading: reading.map(Box::new),
         })
     }
 
@@ -225,15 +226,20 @@ impl Qos {
 
     /// How many events may be in flight. Only a twoway subscriber has any.
     pub(crate) fn window(&self) -> Window {
+        self.window_limits().into()
+    }
+
+    /// How many events may be in flight at first, and at most.
+    pub(crate) fn window_limits(&self) -> WindowLimits {
         match self.delivery {
             DeliveryMode::Twoway {
                 outstanding,
                 outstanding_max,
-            } => Window::new(outstanding, outstanding_max),
+            } => WindowLimits::new(outstanding, outstanding_max),
             DeliveryMode::Oneway
             | DeliveryMode::Batch
             | DeliveryMode::Link
-            | DeliveryMode::Pull { .. } => Window::new(0, 0),
+            | DeliveryMode::Pull { .. } => WindowLimits::new(0, 0),
         }
     }
 

@@ -21,6 +21,30 @@ pub(crate) struct Window {
     reduced_at: u64,
 }
 
+/// The sizes that a window may have: at first, and at most. It is kept for each subscriber, and so as short as possible.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WindowLimits {
+    first: u16,
+    max: u16,
+}
+
+impl WindowLimits {
+    /// The limit on what a subscriber may ask for ([`OUTSTANDING_LIMIT`](super::qos::OUTSTANDING_LIMIT)) fits.
+    pub(super) fn new(first: usize, max: usize) -> Self {
+        let short = |size: usize| u16::try_from(size).unwrap_or(u16::MAX);
+        Self {
+            first: short(first),
+            max: short(max),
+        }
+    }
+}
+
+impl From<WindowLimits> for Window {
+    fn from(limits: WindowLimits) -> Self {
+        Self::new(limits.first.into(), limits.max.into())
+    }
+}
+
 /// Answers, the last of which is about the size of the window.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Answered {

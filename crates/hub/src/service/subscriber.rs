@@ -61,7 +61,9 @@ pub(crate) struct Subscriber {
     reader: Option<Arc<Reader>>,
     /// The programs that pull its events, if it gets them in this way.
     pulls: Option<Arc<Pulls>>,
-    qos_text: BTreeMap<String, String>,
+    /// The quality of service as the subscriber asked for it, in the order of the keys. A map would take half a kilobyte for
+    /// the first entry.
+    qos_text: Box<[(String, String)]>,
     qos: Qos,
     /// The client that subscribed it.
     client: Client,
@@ -88,7 +90,7 @@ impl Subscriber {
         let limits = settings.limits_of(topic);
         let subscription = Subscription::new(&qos, limits, settings.discard_interval);
         let counts_hops = counts_hops(&proxy.reference().identity.name);
-        let guarded = GuardedState::new(subscription, qos.window());
+        let guarded = GuardedState::new(subscription, qos.window_limits());
         let pulls = match qos.delivery {
             DeliveryMode::Pull { idle_max } => Some(Arc::new(Pulls::new(idle_max))),
             _ => None,
@@ -106,7 +108,7 @@ impl Subscriber {
             link: None,
             reader: None,
             pulls,
-            qos_text,
+            qos_text: qos_text.into_iter().collect(),
             qos,
             client: Client::Unknown,
             counts_hops,
@@ -207,8 +209,15 @@ impl Subscriber {
     }
 
     /// The quality of service, as the subscriber asked for it.
-    pub(crate) fn qos_text(&self) -> &BTreeMap<String, String> {
-        &self.qos_text
+    pub(crate) fn qos_text(&self) -> BTreeMap<String, String> {
+        self.qos_text.iter().cloned().collect()
+    }
+
+    /// The value that the subscriber asked for under this key of the quality of service.
+    pub(crate) fn wish(&self, key: &str) -> Option<&str> {
+        let mut entries = self.qos_text.iter();
+        let entry = entries.find(|(known, _)| known == key);
+        entry.map(|(_, wish)| wish.as_str())
     }
 
     /// The quality of service.
@@ -497,5 +506,21 @@ impl Subscriber {
             &HubSettings::default(),
             ready,
         ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use floe::forwarding::PendingEvent;
+
+    use super::*;
+    use crate::core::InFlightEvents;
+
+    /// A hub has thousands of these, and a delivery looks at most lines of the cache that they take. What few subscribers need
+    /// is in boxes.
+    #[test]
+    fn a_subscriber_and_its_window_take_few_lines_of_the_cache() {
+        assert!(size_of::<Subscriber>() <= 12 * 64);
+        assert!(size_of::<InFlightEvents<PendingEvent>>() <= 2 * 64);
     }
 }

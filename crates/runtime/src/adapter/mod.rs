@@ -142,6 +142,9 @@ impl Adapter {
         let endpoints = with_offer(parsed, &self.communicator);
         let published = self.core.published.write();
         *published.unwrap_or_else(PoisonError::into_inner) = endpoints;
+        if self.core.has_address() {
+            self.communicator.core().note_addressed(&self.core);
+        }
         Ok(())
     }
 

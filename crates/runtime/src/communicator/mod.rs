@@ -8,7 +8,7 @@ mod batches;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use floe_wire::reference::Reference;
+use floe_wire::reference::{Reference, Target};
 
 pub(crate) use batches::{Batches, CollectedBatch, FlushFuture};
 
@@ -110,6 +110,9 @@ pub(crate) struct CommunicatorCore {
     locator_cache: LocatorCache,
     routers: Routers,
     adapters: Mutex<Vec<Arc<AdapterCore>>>,
+    /// Those of the adapters that have endpoints or names. Each subscription over its own connection has an adapter without
+    /// either, and a call must not look at thousands of them.
+    addressed: Mutex<Vec<Arc<AdapterCore>>>,
     /// True once the communicator has had an adapter. Before that, no call is collocated.
     has_adapters: AtomicBool,
     implicit_context: ImplicitContext,
@@ -126,6 +129,7 @@ impl CommunicatorCore {
             locator_cache: LocatorCache::default(),
             routers: Routers::default(),
             adapters: Mutex::default(),
+            addressed: Mutex::default(),
             has_adapters: AtomicBool::new(false),
             implicit_context: ImplicitContext::default(),
             batches: Batches::default(),
@@ -163,12 +167,25 @@ impl CommunicatorCore {
     }
 
     pub(crate) fn add_adapter(&self, adapter: Arc<AdapterCore>) {
+        if adapter.has_address() {
+            self.note_addressed(&adapter);
+        }
         self.adapters().push(adapter);
         self.has_adapters.store(true, Ordering::Relaxed);
     }
 
+    /// Notes that an adapter has endpoints or names, so that calls look there for their objects.
+    pub(crate) fn note_addressed(&self, adapter: &Arc<AdapterCore>) {
+        let mut addressed = self.addressed();
+        if !addressed.iter().any(|known| Arc::ptr_eq(known, adapter)) {
+            addressed.push(adapter.clone());
+        }
+    }
+
     pub(crate) fn forget_adapter(&self, adapter: &Arc<AdapterCore>) {
         self.adapters().retain(|known| !Arc::ptr_eq(known, adapter));
+        self.addressed()
+            .retain(|known| !Arc::ptr_eq(known, adapter));
     }
 
     /// The adapter that holds an object, if it is one of this communicator's.
@@ -176,9 +193,19 @@ impl CommunicatorCore {
         if !self.has_adapters.load(Ordering::Relaxed) {
             return None;
         }
-        let adapters = self.adapters();
+        let adapters = match reference.target {
+            // Any adapter may have its servant.
+            Target::WellKnown => self.adapters(),
+            Target::Direct(_) | Target::Indirect { .. } => self.addressed(),
+        };
         let mut hosts = adapters.iter().filter(|a| a.hosts(reference));
         hosts.next().cloned()
+    }
+
+    fn addressed(&self) -> MutexGuard<'_, Vec<Arc<AdapterCore>>> {
+        self.addressed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn adapters(&self) -> MutexGuard<'_, Vec<Arc<AdapterCore>>> {
@@ -187,8 +214,35 @@ impl CommunicatorCore {
 
     pub(crate) fn end_adapters(&self) {
         let adapters = std::mem::take(&mut *self.adapters());
+        self.addressed().clear();
         for adapter in adapters {
             adapter.end();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dispatch::dispatch_fn;
+    use crate::proxy::TypedProxy;
+
+    #[tokio::test]
+    async fn calls_look_only_at_adapters_to_which_a_proxy_can_lead() {
+        let communicator = Communicator::new();
+        let bare = communicator.adapter_without_endpoints().await.unwrap();
+        let listening = communicator.adapter("tcp -h 127.0.0.1 -p 0").await.unwrap();
+        let addressed_count = || communicator.core().addressed().len();
+        assert_eq!(addressed_count(), 1);
+        // Nothing listens there, so the call arrives only if it does not leave the communicator.
+        bare.publish("tcp -h 127.0.0.1 -p 1").unwrap();
+        bare.publish("tcp -h 127.0.0.1 -p 2").unwrap();
+        assert_eq!(addressed_count(), 2);
+        let object = bare.add("object", dispatch_fn(|request| request.returned_nothing()));
+        bare.activate();
+        object.unwrap().ice_ping().await.unwrap();
+        bare.destroy().await;
+        listening.destroy().await;
+        assert_eq!(addressed_count(), 0);
     }
 }

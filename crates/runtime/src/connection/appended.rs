@@ -123,7 +123,7 @@ impl Appended<()> {
         if shared.queue.written() >= self.at.end {
             return Ok(());
         }
-        let error = shared.error.clone().or(otherwise);
+        let error = shared.error.as_deref().cloned().or(otherwise);
         drop(shared);
         match error {
             Some(error) => {

@@ -63,8 +63,8 @@ pub(crate) struct ConnectionCore {
     pub(super) tasks: Tasks,
     /// The registry that drops the connection when it ends.
     connections: Weak<Connections>,
-    /// Only an outgoing connection has one.
-    key: Option<PoolKey>,
+    /// Only an outgoing connection has one. Boxed, because a server has many incoming ones.
+    key: Option<Box<PoolKey>>,
     /// The adapter that serves requests of the peer.
     pub(super) adapter: Arc<AdapterSlot>,
     /// The value that a dispatcher stored with [`Connection::remember`](super::Connection::remember).
@@ -133,7 +133,7 @@ impl ConnectionCore {
             settings,
             tasks: environment.tasks(),
             connections: Arc::downgrade(connections),
-            key,
+            key: key.map(Box::new),
             adapter: Arc::new(AdapterSlot::new(adapter)),
             remembered: OnceLock::new(),
         }
@@ -169,7 +169,7 @@ impl ConnectionCore {
 
     /// Returns the reason why no more requests can be sent.
     pub(crate) fn refusal(&self) -> LocalError {
-        let error = self.lock().error.clone();
+        let error = self.lock().error.as_deref().cloned();
         error.unwrap_or_else(|| LocalError::Closing {
             peer: self.peer.clone(),
         })
@@ -200,7 +200,7 @@ impl ConnectionCore {
             self.is_active() || !machine.is_validating() && !machine.is_active()
         })
         .await;
-        self.lock().error.clone().map_or(Ok(()), Err)
+        self.lock().error.as_deref().cloned().map_or(Ok(()), Err)
     }
 
     /// Starts a graceful close. After the close timeout the connection is dropped in any case.
@@ -287,7 +287,7 @@ impl ConnectionCore {
         self.is_active.store(false, Ordering::Relaxed);
         let (recipients, taken, unsent) = {
             let mut shared = self.lock();
-            shared.error.get_or_insert_with(|| error.clone());
+            shared.error.get_or_insert_with(|| Box::new(error.clone()));
             let recipients = shared.machine.fail();
             (recipients, shared.queue.taken(), shared.queue.clear())
         };
@@ -345,7 +345,7 @@ impl ConnectionCore {
 
     /// The endpoint of an outgoing connection.
     pub(crate) fn endpoint(&self) -> Option<&Endpoint> {
-        self.key.as_ref().map(|(endpoint, _)| endpoint)
+        self.key.as_ref().map(|key| &key.0)
     }
 
     /// All connections of its communicator; `None` if the communicator is gone.

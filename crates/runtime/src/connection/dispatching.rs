@@ -31,6 +31,10 @@ use crate::dispatch::{
 };
 pub(super) use fast_path::Handled;
 
+/// Reads with only replies after which the parts of the last request are dropped. If requests come in between, making
+/// them anew this seldom costs next to nothing.
+const REPLY_READS_MAX: u8 = 16;
+
 /// Buffers that dispatching borrows while there is something to read.
 #[derive(Default)]
 pub(super) struct DispatchBuffers {
@@ -58,6 +62,8 @@ pub(super) struct Dispatching {
     reply_count: usize,
     /// The parts of the last response, reused for the next request.
     parts: Option<Box<RequestParts>>,
+    /// Reads that held only replies, since the last time that `parts` were dropped for that.
+    reply_reads: u8,
     /// The version of the connection's adapter for which the origin in `parts` was made.
     adapter_version: u64,
     servant_cache: ServantCache,
@@ -89,6 +95,7 @@ impl Dispatching {
             replies: Buffer::default(),
             reply_count: 0,
             parts: None,
+            reply_reads: 0,
             adapter_version: 0,
             servant_cache: ServantCache::default(),
             slot: DispatchSlot::default(),
@@ -267,6 +274,19 @@ impl Dispatching {
         self.quantum.spend_requests(1, &self.connection.settings);
         if self.replies.len() > REPLIES_MAX {
             self.flush().await;
+        }
+    }
+
+    /// Notes that a read held only replies. A connection over which this side calls back seldom gets requests, and then it
+    /// does not keep the parts of the last one: a hub with thousands of subscribers has as many such connections.
+    #[inline]
+    pub(super) fn note_reply_read(&mut self) {
+        if self.parts.is_some() {
+            self.reply_reads += 1;
+            if self.reply_reads >= REPLY_READS_MAX {
+                self.reply_reads = 0;
+                self.parts = None;
+            }
         }
     }
 

@@ -253,6 +253,7 @@ impl Reading {
         };
         self.input.learn(count);
         self.connection.keepalive.mark_handled(has_message);
+        self.dispatching.note_reply_read();
         true
     }
 

@@ -60,8 +60,8 @@ pub(super) struct ConnectionState {
     pub(super) has_room_waiters: bool,
     /// The replies that the peer does not read, in the account of all connections; set while the transport is full.
     pub(super) unread_replies: Option<Box<HeldBytes>>,
-    /// The reason why the connection is closed, once it is.
-    pub(super) error: Option<LocalError>,
+    /// The reason why the connection is closed, once it is. Boxed, because it is long.
+    pub(super) error: Option<Box<LocalError>>,
 }
 
 impl ConnectionState {

@@ -88,6 +88,13 @@ impl AdapterCore {
         }
     }
 
+    /// Returns true if it has endpoints or names, so that proxies with either can lead here.
+    pub(crate) fn has_address(&self) -> bool {
+        let published = self.published.read();
+        let published = published.unwrap_or_else(PoisonError::into_inner);
+        self.names.is_some() || !self.bound.is_empty() || !published.is_empty()
+    }
+
     /// Returns true if proxies that name this adapter id lead here.
     pub(crate) fn is_named(&self, adapter_id: &str) -> bool {
         let names = self.names.as_ref();

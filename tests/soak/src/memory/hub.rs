@@ -4,10 +4,11 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use floe::{Adapter, Communicator, TypedProxy};
+use floe::hub::{HubClient, ServantSubscription};
+use floe::{Adapter, Communicator, Proxy, TypedProxy};
 
 use super::figure::Figure;
-use crate::contract::feed::ListenerProxy;
+use crate::contract::feed::{ListenerDispatcher, ListenerProxy};
 use crate::hub::hearing::Hearing;
 use crate::hub::station::{Mode, hub_program, topic, wishes};
 use crate::member::Member;
@@ -25,6 +26,9 @@ const IDLE_WRITTEN_MAX_DEV: u64 = 3_400_000;
 const TOPICS_MAX: u64 = 3_700_000;
 /// Bytes that the hub writes for its subscribers.
 const SUBSCRIBERS_MAX: u64 = 8_800_000;
+/// Bytes that the hub writes for programs that subscribe as a stream does: each has a connection for its calls, and another
+/// one for its events.
+const STREAMS_MAX: u64 = 12_000_000;
 /// [`IDLE_MAX`] for a hub that was built without optimisation: its code is several times as long.
 pub(super) const IDLE_MAX_DEV: u64 = 38_000_000;
 
@@ -35,6 +39,8 @@ const CALM_LIMIT: Duration = Duration::from_secs(20);
 
 /// Bytes that the event carries which every subscriber gets.
 const EVENT_LEN: usize = 100;
+/// Events that each stream gets. A hub drops some of what a connection keeps only after a few.
+const STREAMED: i64 = 20;
 /// It may take this long on a busy machine.
 const HEARD_LIMIT: Duration = Duration::from_secs(60);
 
@@ -56,7 +62,9 @@ pub(super) fn figures(topic_count: usize, subscriber_count: usize) -> Vec<Figure
     let with_topics = written();
     let subscribers = runtime.block_on(subscribe(&communicator, &manager, subscriber_count));
     let with_subscribers = settled(written);
-    drop(subscribers);
+    let streams = runtime.block_on(subscribe_streams(&communicator, &manager, subscriber_count));
+    let with_streams = settled(written);
+    drop((subscribers, streams));
     // It was of use only if the hub had not started.
     let _ = std::fs::remove_file(log);
     let (idle_max, idle_written_max) = match cfg!(debug_assertions) {
@@ -79,6 +87,11 @@ pub(super) fn figures(topic_count: usize, subscriber_count: usize) -> Vec<Figure
             &format!("hub, what {subscriber_count} subscribers add that got an event"),
             with_subscribers.saturating_sub(with_topics),
             SUBSCRIBERS_MAX,
+        ),
+        Figure::bytes(
+            &format!("hub, what {subscriber_count} streams add that got events"),
+            with_streams.saturating_sub(with_subscribers),
+            STREAMS_MAX,
         ),
     ]
 }
@@ -121,16 +134,44 @@ async fn subscribe(communicator: &Communicator, manager: &str, count: usize) -> 
         adapters.push(adapter);
     }
     let publisher = topic.get_publisher().await.expect("a topic");
-    let publisher = ListenerProxy::from_proxy(publisher);
-    let published = publisher.heard(0, 1, 0, &[7; EVENT_LEN]).await;
+    publish(&publisher, 1, &hearing, count).await;
+    adapters
+}
+
+/// Subscribes as so many programs with streams do, and publishes events to them all. Returns what receives them.
+async fn subscribe_streams(
+    communicator: &Communicator,
+    manager: &str,
+    count: usize,
+) -> Vec<(HubClient, ServantSubscription)> {
+    let topic = topic(communicator, manager, "streamed").await;
+    let hearing = Hearing::default();
+    let mut streams = Vec::new();
+    for _ in 0..count {
+        let client = HubClient::connect(manager).await.expect("a hub");
+        let topic = client.topic("streamed").await.expect("a topic");
+        let dispatcher = ListenerDispatcher::new(hearing.clone());
+        let stream = topic.subscribe_servant(dispatcher).start().await;
+        streams.push((client, stream.expect("a new subscriber")));
+    }
+    let publisher = topic.get_publisher().await.expect("a topic");
+    for number in 1..=STREAMED {
+        publish(&publisher, number, &hearing, count).await;
+    }
+    streams
+}
+
+/// Publishes an event, and waits until so many subscribers have heard it and those before it.
+async fn publish(publisher: &Proxy, number: i64, hearing: &Hearing, count: usize) {
+    let publisher = ListenerProxy::from_proxy(publisher.clone());
+    let published = publisher.heard(0, number, 0, &[7; EVENT_LEN]).await;
     published.expect("the hub takes it");
     let until = Instant::now() + HEARD_LIMIT;
-    while hearing.count() < count as u64 {
+    while hearing.count() < count as u64 * number.unsigned_abs() {
         assert!(
             Instant::now() < until,
             "subscribers have not heard the event"
         );
         tokio::time::sleep(CALM / 100).await;
     }
-    adapters
 }

@@ -133,7 +133,7 @@ impl Model {
             }
         }
         let load = self.in_flight.load();
-        let failed = self.in_flight.failed.len();
+        let failed = self.in_flight.failed_count();
         assert_eq!(load.count, self.open.len() + failed);
         assert_eq!(
             load.bytes,

@@ -235,10 +235,8 @@ impl Measured for MeasuredSubscriber {
             "state" => state(subscriber.snapshot().state).to_owned(),
             _ => {
                 let key = name.strip_prefix("qos.").unwrap_or_default();
-                let wishes = subscriber.qos_text();
                 // IceStorm shows `default` for a QoS that was not asked for. Observed: IceStorm 3.7.8.
-                let wish = wishes.get(key).map_or("default", String::as_str);
-                wish.to_owned()
+                subscriber.wish(key).unwrap_or("default").to_owned()
             }
         }
     }

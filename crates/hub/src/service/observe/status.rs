@@ -140,7 +140,7 @@ fn info(registry: &Registry, subscriber: &Subscriber, snapshot: &Snapshot) -> Su
         subscriber: as_shown(registry, subscriber),
         is_link: link.is_some(),
         cost: link.map_or(0, |link| link.cost().0),
-        qos: subscriber.qos_text().clone(),
+        qos: subscriber.qos_text(),
         state: match snapshot.state {
             SubscriptionState::Online => SubscriberState::Online,
             SubscriptionState::Offline => SubscriberState::Offline,

@@ -59,7 +59,7 @@ impl Registry {
         Ok(Some(NewReader {
             log: log.clone(),
             reader: log.reader(&reading, user)?,
-            reading,
+            reading: *reading,
             pending_max,
             is_new,
         }))

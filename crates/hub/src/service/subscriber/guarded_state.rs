@@ -9,7 +9,7 @@ use floe_metrics::Values;
 
 use super::Subscriber;
 use super::held_publishers::HeldPublisher;
-use crate::core::{InFlightEvents, Subscription, Window};
+use crate::core::{InFlightEvents, Subscription, WindowLimits};
 use crate::service::last_counts::{CountedObject, LastCounts};
 use crate::service::latency::{Latencies, SentBatches};
 
@@ -17,7 +17,7 @@ use crate::service::latency::{Latencies, SentBatches};
 pub(crate) struct GuardedState {
     pub(crate) subscription: Subscription<Events>,
     /// How many events may be in flight at first, and at most.
-    window: Window,
+    window: WindowLimits,
     /// The events in flight that left by the fast path. It is created when the first event may leave.
     pub(super) in_flight: Option<Box<InFlightEvents<PendingEvent>>>,
     /// Wakes the delivery task when the subscription says so, or when a reply comes that the task waits for.
@@ -31,7 +31,7 @@ pub(crate) struct GuardedState {
 }
 
 impl GuardedState {
-    pub(super) fn new(subscription: Subscription<Events>, window: Window) -> Self {
+    pub(super) fn new(subscription: Subscription<Events>, window: WindowLimits) -> Self {
         Self {
             subscription,
             window,
@@ -87,8 +87,8 @@ impl GuardedState {
 }
 
 #[cold]
-fn empty(window: Window) -> Box<InFlightEvents<PendingEvent>> {
-    Box::new(InFlightEvents::new(window))
+fn empty(window: WindowLimits) -> Box<InFlightEvents<PendingEvent>> {
+    Box::new(InFlightEvents::new(window.into()))
 }
 
 impl Drop for GuardedState {
