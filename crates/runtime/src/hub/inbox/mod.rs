@@ -101,12 +101,15 @@ struct State<E> {
 
 /// Somebody who waits for the consumer, and gets this exception when it is so far, if there is one.
 struct Waiting {
-    sender: oneshot::Sender<Result<(), SystemException>>,
+    sender: oneshot::Sender<Outcome>,
     exception: Option<SystemException>,
 }
 
 /// The end of a wait for the consumer.
-pub(super) type Waited = oneshot::Receiver<Result<(), SystemException>>;
+pub(super) type Waited = oneshot::Receiver<Outcome>;
+
+/// How a request ends that has no results.
+type Outcome = Result<(), SystemException>;
 
 impl<E: Send + 'static> Inbox<E> {
     fn new(capacity: usize, qos: &Qos, arrivals: Arc<Arrivals>, tasks: Tasks) -> Self {
@@ -333,10 +336,7 @@ struct DueReplies {
     replies: Vec<ReadyReplies>,
     /// How many requests they end, including oneway requests, which get no reply.
     count: usize,
-    waiting: Vec<(
-        oneshot::Sender<Result<(), SystemException>>,
-        Result<(), SystemException>,
-    )>,
+    waiting: Vec<(oneshot::Sender<Outcome>, Outcome)>,
 }
 
 impl DueReplies {

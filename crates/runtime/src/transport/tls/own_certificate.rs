@@ -102,7 +102,7 @@ fn element(bytes: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
     let (first, rest) = bytes.split_first()?;
     let (len, rest) = rest.split_first()?;
     let (len, rest) = match *len {
-        len @ 0..0x80 => (usize::from(len), rest),
+        len @ 0..=0x7f => (usize::from(len), rest),
         // A length of up to four bytes.
         count @ 0x81..=0x84 => {
             let (len, rest) = rest.split_at_checked(usize::from(count - 0x80))?;
