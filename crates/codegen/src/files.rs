@@ -72,10 +72,22 @@ impl BuiltIn {
         }
     }
 
-    /// A file whose includes are found although the version of Ice lacks some of them.
-    fn text(self, text: &str) -> String {
-        let hidden = BUILT_IN.iter().filter(|(name, _)| !self.has(name));
-        hidden.fold(text.to_owned(), |text, (name, _)| {
+    /// What a file brings in the version of Ice besides what ours brings.
+    fn extra(self, name: &str) -> Option<&'static [&'static str]> {
+        let extra = match self.language {
+            Language::V37 => EXTRA_37,
+            Language::V38 => EXTRA_38,
+            _ => &[],
+        };
+        let found = extra.iter().find(|(file, _)| *file == name);
+        found.map(|(_, includes)| *includes)
+    }
+
+    /// A text whose includes find our files where the version of Ice has other ones of the name, or none.
+    fn with_ours(self, text: &str) -> String {
+        let other = |name: &&str| !self.has(name) || self.extra(name).is_some();
+        let other = built_in_files().filter(other);
+        other.fold(text.to_owned(), |text, name| {
             text.replace(&format!("<{name}>"), &format!("<{OURS}/{name}>"))
         })
     }
@@ -92,14 +104,18 @@ impl Loader for BuiltIn {
         let contract = BUILT_IN.iter().find(|(name, _)| is_meant(name));
         let mut stand_ins = STAND_INS.iter().chain(STAND_INS_38);
         let stand_in = stand_ins.find(|(name, _)| is_meant(name));
-        match (contract, stand_in) {
-            (Some((_, text)), _) => Ok(self.text(text).into_bytes()),
-            (None, Some((_, includes))) => Ok(self.text(&stand_in_text(includes)).into_bytes()),
-            (None, None) => Err(io::Error::new(
-                io::ErrorKind::NotFound,
-                "no such built-in contract",
-            )),
-        }
+        let text = match (contract, stand_in) {
+            (Some((name, text)), _) => match self.extra(name).filter(|_| ours.is_none()) {
+                Some(extra) => stand_in_text(&[&[*name], extra].concat()),
+                None => (*text).to_owned(),
+            },
+            (None, Some((_, includes))) => stand_in_text(includes),
+            (None, None) => {
+                let kind = io::ErrorKind::NotFound;
+                return Err(io::Error::new(kind, "no such built-in contract"));
+            }
+        };
+        Ok(self.with_ours(&text).into_bytes())
     }
 }
 
@@ -129,6 +145,39 @@ const ONLY_38: &[&str] = &[
     "Ice/OperationMode.ice",
     "Ice/PropertyDict.ice",
     "Ice/ReplyStatus.ice",
+];
+
+/// What files bring in Ice 3.7 besides what ours bring.
+///
+/// Source: observed, as above.
+const EXTRA_37: &[(&str, &[&str])] = &[
+    ("Glacier2/Router.ice", &["Glacier2/SSLSession.ice"]),
+    (
+        "Glacier2/Session.ice",
+        &["Glacier2/SSLInfo.ice", "Glacier2/SSLSession.ice"],
+    ),
+    ("Ice/PropertiesAdmin.ice", &["Ice/BuiltinSequences.ice"]),
+    (
+        "IceStorm/IceStorm.ice",
+        &["Ice/BuiltinSequences.ice", "IceStorm/Metrics.ice"],
+    ),
+];
+
+/// The same in Ice 3.8.
+const EXTRA_38: &[(&str, &[&str])] = &[
+    ("Glacier2/Router.ice", &["Glacier2/SSLSession.ice"]),
+    (
+        "Glacier2/SSLInfo.ice",
+        &["Glacier2/PermissionsVerifier.ice"],
+    ),
+    (
+        "Glacier2/Session.ice",
+        &[
+            "Glacier2/SSLInfo.ice",
+            "Glacier2/SSLSession.ice",
+            "Glacier2/Router.ice",
+        ],
+    ),
 ];
 
 /// Files that contracts for Ice 3.8 include, and those of ours that have what they bring.
@@ -178,33 +227,57 @@ const STAND_INS: &[(&str, &[&str])] = &[
     ),
     ("Glacier2/RouterF.ice", &["Glacier2/Router.ice"]),
     ("Glacier2/SessionF.ice", &["Glacier2/Session.ice"]),
-    ("Ice/Communicator.ice", RUNTIME),
+    (
+        "Ice/Communicator.ice",
+        &[
+            "Ice/Current.ice",
+            "Ice/Locator.ice",
+            "Ice/Process.ice",
+            "Ice/PropertiesAdmin.ice",
+            "Ice/Router.ice",
+        ],
+    ),
     ("Ice/CommunicatorF.ice", &[]),
     ("Ice/Connection.ice", RUNTIME),
     ("Ice/ConnectionF.ice", &[]),
     ("Ice/Current.ice", RUNTIME),
     (
         "Ice/Endpoint.ice",
-        &["Ice/EndpointTypes.ice", "Ice/Version.ice"],
+        &[
+            "Ice/BuiltinSequences.ice",
+            "Ice/EndpointTypes.ice",
+            "Ice/Version.ice",
+        ],
     ),
     ("Ice/EndpointF.ice", &[]),
     ("Ice/FacetMap.ice", &[]),
-    ("Ice/ImplicitContext.ice", &["Ice/Context.ice"]),
+    ("Ice/ImplicitContext.ice", RUNTIME),
     ("Ice/ImplicitContextF.ice", &[]),
-    ("Ice/Instrumentation.ice", &[]),
+    (
+        "Ice/Instrumentation.ice",
+        &[
+            "Ice/Context.ice",
+            "Ice/Identity.ice",
+            "Ice/OperationMode.ice",
+            "Ice/Version.ice",
+        ],
+    ),
     ("Ice/InstrumentationF.ice", &[]),
     ("Ice/LocalException.ice", RUNTIME),
     ("Ice/LocatorF.ice", &["Ice/Locator.ice"]),
     ("Ice/Logger.ice", &[]),
     ("Ice/LoggerF.ice", &[]),
-    ("Ice/ObjectAdapter.ice", RUNTIME),
+    (
+        "Ice/ObjectAdapter.ice",
+        &["Ice/Current.ice", "Ice/Locator.ice", "Ice/Process.ice"],
+    ),
     ("Ice/ObjectAdapterF.ice", &[]),
     ("Ice/ObjectFactory.ice", &[]),
-    ("Ice/Plugin.ice", &[]),
+    ("Ice/Plugin.ice", &["Ice/BuiltinSequences.ice"]),
     ("Ice/PluginF.ice", &[]),
     ("Ice/ProcessF.ice", &["Ice/Process.ice"]),
     ("Ice/Properties.ice", &["Ice/PropertiesAdmin.ice"]),
-    ("Ice/PropertiesF.ice", &[]),
+    ("Ice/PropertiesF.ice", &["Ice/PropertiesAdmin.ice"]),
     ("Ice/RouterF.ice", &["Ice/Router.ice"]),
     ("Ice/ServantLocator.ice", RUNTIME),
     ("Ice/ServantLocatorF.ice", &[]),
@@ -272,6 +345,48 @@ mod tests {
         assert_eq!(counts, [56, 49, 23]);
     }
 
+    #[test]
+    fn a_file_brings_what_it_brings_in_its_version_of_ice() {
+        let cases = [
+            (
+                Language::V37,
+                "Glacier2/Session",
+                "Glacier2::SSLSessionManager*",
+            ),
+            (
+                Language::V38,
+                "Glacier2/Router",
+                "Glacier2::SSLSessionManager*",
+            ),
+            (
+                Language::V38,
+                "Glacier2/SSLInfo",
+                "Glacier2::SSLPermissionsVerifier*",
+            ),
+            (Language::V37, "Ice/Communicator", "Ice::Locator*"),
+            (Language::V37, "Ice/Endpoint", "Ice::StringSeq"),
+            (Language::V37, "Ice/Instrumentation", "Ice::Context"),
+            (Language::V37, "Ice/ObjectAdapter", "Ice::Process*"),
+            (Language::V37, "Ice/PropertiesAdmin", "Ice::StringSeq"),
+            (Language::V37, "IceStorm/IceStorm", "Ice::StringSeq"),
+        ];
+        for (language, file, r#type) in cases {
+            let path = temporary_file(&format!(
+                "#include <{file}.ice>\nmodule M {{ interface I {{ void f({type} x); }} }}"
+            ));
+            let options = Options {
+                language,
+                ..Options::default()
+            };
+            let compilation = compile_files(&options, &[path]);
+            assert!(
+                !compilation.has_errors(),
+                "{language:?} {file}: {}",
+                compilation.render()
+            );
+        }
+    }
+
     #[cfg(unix)]
     #[test]
     fn a_file_that_several_paths_lead_to_is_read_once() {
@@ -302,9 +417,14 @@ mod tests {
         assert_eq!(is_main, [true, true, false]);
     }
 
+    static NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+
     /// A file in the directory of the tests.
     fn temporary_file(text: &str) -> PathBuf {
-        let path = std::env::temp_dir().join(format!("floe-includes-{}.ice", std::process::id()));
+        // Tests run at a time.
+        let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let path = format!("floe-includes-{}-{number}.ice", std::process::id());
+        let path = std::env::temp_dir().join(path);
         std::fs::write(&path, text).expect("the directory for temporary files can be written");
         path
     }
