@@ -54,7 +54,7 @@ pub(crate) struct Registry {
     changes: Mutex<Changes>,
     has_slow_store: bool,
     deliveries: Deliveries,
-    guard: Guard,
+    guard: Arc<Guard>,
     counts: RecipientCounts,
     /// The bytes that each queue may have at most while all of them together have too much; 0 otherwise.
     queue_cut: AtomicU64,
@@ -123,7 +123,7 @@ impl Registry {
         communicator: &Communicator,
     ) -> Result<Arc<Self>, StoreError> {
         let deliveries = Deliveries::start(&settings);
-        let guard = Guard::new(&settings);
+        let guard = Arc::new(Guard::new(&settings));
         let catch_up = deliveries.ready().catch_up();
         let registry = Arc::new(Self {
             logs: LogFolders::new(&settings.store, catch_up, guard.users().clone()),
