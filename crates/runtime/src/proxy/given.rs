@@ -4,15 +4,17 @@
 //! call for one of the program itself. So an adapter can refuse such calls, and a proxy can be marked as given.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 
 use floe_wire::reference::{Endpoint, Target};
-use tokio::time::timeout;
+use tokio::sync::Semaphore;
+use tokio::time::timeout_at;
 
 use super::Proxy;
 use crate::connection::{Connection, ConnectionCore};
+use crate::deadline;
 use crate::error::LocalError;
 use crate::transport;
 
@@ -30,7 +32,7 @@ impl Proxy {
     ///
     /// # Errors
     /// [`LocalError::Connect`] if none of its hosts has an address, or [`LocalError::ConnectTimeout`] if the name service
-    /// does not answer in time.
+    /// does not answer in time. It has the time of one connection for all hosts.
     pub async fn leads_back(&self) -> Result<bool, LocalError> {
         let Some(communicator) = self.communicator() else {
             return Ok(false);
@@ -47,6 +49,7 @@ impl Proxy {
         };
         let (mut failed, mut has_place) = (None, endpoints.is_empty());
         let limit = communicator.settings().connect_timeout;
+        let deadline = deadline::after(limit);
         for endpoint in endpoints {
             if let Endpoint::Unix(unix) = endpoint {
                 has_place = true;
@@ -61,7 +64,15 @@ impl Proxy {
                 continue;
             };
             let shown = || endpoint.to_string();
-            match timeout(limit, transport::resolve(host, port)).await {
+            let resolving = async {
+                let is_name = host.parse::<IpAddr>().is_err();
+                let _permit = match is_name {
+                    true => LOOKUPS.acquire().await.ok(),
+                    false => None,
+                };
+                transport::resolve(host, port).await
+            };
+            match timeout_at(deadline, resolving).await {
                 Ok(Ok(addresses)) => {
                     has_place = true;
                     let leads_back = |address: &SocketAddr| {
@@ -126,5 +137,9 @@ impl Proxy {
         })
     }
 }
+
+/// How many names are resolved at a time. Each look-up keeps a thread that may block, and a peer chooses the name and with it the
+/// server that may not answer.
+static LOOKUPS: Semaphore = Semaphore::const_new(8);
 
 const LEADS_BACK: &str = "it leads back to this program, which does not call its own objects by proxies that others have given";
