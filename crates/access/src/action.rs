@@ -53,7 +53,9 @@ impl Action {
             Self::Destroy => "destroy a topic",
             Self::Publish => "publish events; also events that come over a link from another hub",
             Self::Subscribe => "subscribe, and end any subscription of the topic",
-            Self::Link => "link a topic to another, and end such a link",
+            Self::Link => {
+                "link a topic to another, which needs `publish` there, too, and end such a link"
+            }
             Self::Observe => {
                 "see subscribers, links and counters of a topic, or of the hub; read metrics"
             }

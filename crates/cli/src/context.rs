@@ -310,12 +310,18 @@ pub(crate) fn file() -> Option<PathBuf> {
 
 fn write(file: &Path, text: &str) -> io::Result<()> {
     if let Some(folder) = file.parent() {
-        std::fs::create_dir_all(folder)?;
+        regular_file::create_folder(folder)?;
     }
     // A link stays one: it may lead to where a user keeps all settings.
     let file = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
     let new = file.with_extension(format!("{}.new", std::process::id()));
-    std::fs::write(&new, text)?;
+    // It may name a token or a password one day, and says where a user works.
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    io::Write::write_all(
+        &mut regular_file::open(&new, &mut options)?,
+        text.as_bytes(),
+    )?;
     std::fs::rename(&new, &file)
 }
 

@@ -1,6 +1,7 @@
 //! Writes the log lines of the libraries to standard error, from the level that the user asked for.
 
 mod limit;
+mod stderr_queue;
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -20,6 +21,7 @@ use tracing_subscriber::{Layer, Registry, reload};
 use crate::endpoint::readable;
 use crate::output;
 use limit::LimitedLines;
+pub(crate) use stderr_queue::{finish, start as start_thread, write};
 
 /// How log lines are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -101,13 +101,15 @@ fn main() -> ExitCode {
     };
     log::start(arguments.verbose, arguments.log_format);
     let output = Output::new(arguments.output);
-    match arguments.run(&output) {
-        Ok(exit) => exit.into(),
+    let exit = match arguments.run(&output) {
+        Ok(exit) => exit,
         Err(failure) => {
             failure.report();
-            failure.exit().into()
+            failure.exit()
         }
-    }
+    };
+    log::finish();
+    exit.into()
 }
 
 impl Arguments {

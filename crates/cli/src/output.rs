@@ -178,7 +178,7 @@ impl Output {
 /// Says something to people, on standard error.
 pub(crate) fn talk(text: impl fmt::Display) {
     // Whoever closed standard error does not want to know.
-    let _ = writeln!(io::stderr().lock(), "{text}");
+    let _ = crate::log::write(format!("{text}\n").as_bytes());
 }
 
 /// A text for [`talk`] that may come from a peer, as [`Output::shown`] makes it.

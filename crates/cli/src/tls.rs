@@ -1,13 +1,15 @@
 //! Certificates and trust for `ssl` and `wss` endpoints.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use clap::Args;
+use floe::regular_file;
 use floe::tls::{ClientCertificates, Tls, TlsIdentity, TlsSettings};
 
 use crate::exit::Failure;
+use crate::log;
 
 /// Certificates and trust, for every subcommand that connects or listens.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Args)]
@@ -183,12 +185,15 @@ impl TlsArguments {
         settings.identity = self.tls_cert.map(|certificate| {
             let suffix = certificate.extension().unwrap_or_default();
             if key.is_none() && (suffix == "p12" || suffix == "pfx") {
+                warn_of_readers(&certificate);
                 let of_environment = || std::env::var("FLOE_TLS_PASSWORD").ok();
                 let password = self.password.map(|Password(text)| text);
                 let password = password.or_else(of_environment).unwrap_or_default();
                 return TlsIdentity::pkcs12(certificate, password);
             }
-            TlsIdentity::pem(certificate.clone(), key.unwrap_or(certificate))
+            let key = key.unwrap_or_else(|| certificate.clone());
+            warn_of_readers(&key);
+            TlsIdentity::pem(certificate, key)
         });
         let tls = Tls::load(settings);
         tls.map(Some).map_err(|error| {
@@ -198,6 +203,16 @@ impl TlsArguments {
                 false => failure.help(FULL_BUILD),
             }
         })
+    }
+}
+
+/// Warns if others can read a file with a key.
+fn warn_of_readers(key: &Path) {
+    if std::fs::metadata(key).is_ok_and(|it| regular_file::is_for_others(&it)) {
+        let shown = key.display();
+        log::say(format_args!(
+            "warning: {shown} has the key of this program, and other users of this computer can read it: chmod go= {shown}"
+        ));
     }
 }
 

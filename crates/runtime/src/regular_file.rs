@@ -7,7 +7,8 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-/// Opens a regular file, or a symbolic link to one. It never waits for another process.
+/// Opens a regular file, or a symbolic link to one. It never waits for another process. If it makes the file, only its
+/// owner may read and write it: what a server keeps is not for everybody on its computer.
 ///
 /// # Errors
 /// As those of [`OpenOptions::open`]; and if something else is in the place of the file.
@@ -17,6 +18,7 @@ pub fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
         check(&metadata)?;
     }
     never_waits(options);
+    for_owner(options);
     let file = options.open(path)?;
     // Something else may have taken its place.
     check(&file.metadata()?)?;
@@ -84,6 +86,47 @@ pub fn open_log(path: &Path) -> io::Result<File> {
         io::Error::new(error.kind(), text)
     })
 }
+
+/// Makes a folder, and those above it, as far as they are missing. Only their owner may look into those that it makes.
+///
+/// # Errors
+/// As those of [`fs::create_dir_all`].
+pub fn create_folder(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt;
+        builder.mode(0o700);
+    }
+    builder.create(path)
+}
+
+/// Returns true if users other than the owner of a file may read it, so that it is no place for a secret. On Windows, it is
+/// never true.
+pub fn is_for_others(metadata: &Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        metadata.permissions().mode() & 0o044 != 0
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        false
+    }
+}
+
+/// Lets only the owner of a file that is made read and write it.
+#[cfg(unix)]
+fn for_owner(options: &mut OpenOptions) {
+    use std::os::unix::fs::OpenOptionsExt;
+    options.mode(0o600);
+}
+
+/// Nothing to do: a file of Windows has the rights of its folder.
+#[cfg(not(unix))]
+fn for_owner(_options: &mut OpenOptions) {}
 
 /// Lets the open of a named pipe, and writes into it, fail instead of wait. Regular files know no such wait.
 #[cfg(unix)]
@@ -191,6 +234,24 @@ mod tests {
         for name in ["file", "link"] {
             assert_eq!(read_text(&at(name), 4).unwrap(), "text");
         }
+    }
+
+    #[test]
+    fn what_is_made_is_for_its_owner_alone() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = Folder::new("rights");
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let (file, inner) = (folder.0.join("file"), folder.0.join("a/b"));
+        open(&file, OpenOptions::new().write(true).create(true)).unwrap();
+        assert_eq!(mode(&file), 0o600);
+        assert!(!is_for_others(&fs::metadata(&file).unwrap()));
+        create_folder(&inner).unwrap();
+        assert_eq!([mode(&inner), mode(&folder.0.join("a"))], [0o700; 2]);
+        // One that is there keeps the rights that its owner has chosen.
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+        open(&file, OpenOptions::new().write(true).create(true)).unwrap();
+        assert_eq!(mode(&file), 0o640);
+        assert!(is_for_others(&fs::metadata(&file).unwrap()));
     }
 
     #[test]

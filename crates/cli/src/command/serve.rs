@@ -164,6 +164,7 @@ impl Serve {
         if let Some(level) = &configuration.log {
             log::set_level(level);
         }
+        log::start_thread();
         self.warn(&configuration);
         open_files::raise_limit();
         hush_store();

@@ -9,6 +9,7 @@ use floe_access::{Access, Problems, Settings};
 
 use super::Configuration;
 use super::entry::Problem;
+use crate::log;
 
 /// Reads the rules of access in the text. Returns the problems of it and of the files that it names.
 pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem> {
@@ -30,14 +31,26 @@ pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem
     }
 }
 
+/// Warns that others can read a file with a secret.
+pub(crate) fn warn_of_readers(path: &Path) {
+    let shown = path.display();
+    log::say(format_args!(
+        "warning: {shown} has secrets, and other users of this computer can read it: chmod go= {shown}"
+    ));
+}
+
 /// At most so many bytes of a file.
 fn read_file(path: &Path, len_max: usize) -> Result<Vec<u8>, String> {
     let read = || {
         let mut bytes = Vec::new();
         let limit = u64::try_from(len_max).unwrap_or(u64::MAX);
-        regular_file::open(path, OpenOptions::new().read(true))?
-            .take(limit)
-            .read_to_end(&mut bytes)?;
+        let file = regular_file::open(path, OpenOptions::new().read(true))?;
+        let is_public = |bytes: &[u8]| bytes.starts_with(b"-----BEGIN PUBLIC KEY");
+        let is_for_others = regular_file::is_for_others(&file.metadata()?);
+        file.take(limit).read_to_end(&mut bytes)?;
+        if is_for_others && !is_public(&bytes) {
+            warn_of_readers(path);
+        }
         Ok(bytes)
     };
     read().map_err(|error: std::io::Error| format!("cannot read it: {error}"))

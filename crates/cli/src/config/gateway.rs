@@ -62,6 +62,9 @@ pub(super) fn set_password_verifier(
 pub(super) fn users(file: &str) -> Result<Users, String> {
     let read = regular_file::read(Path::new(file), USERS_FILE_MAX);
     let text = read.map_err(|error| format!("cannot read {file}: {error}"))?;
+    if std::fs::metadata(file).is_ok_and(|it| regular_file::is_for_others(&it)) {
+        super::access::warn_of_readers(Path::new(file));
+    }
     Users::parse(&text).map_err(|problems| format!("{file}: {problems}"))
 }
 

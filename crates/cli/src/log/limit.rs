@@ -9,6 +9,7 @@ use tracing::callsite::Identifier;
 use tracing::{Level, Metadata};
 use tracing_subscriber::fmt::MakeWriter;
 
+use super::stderr_queue::write;
 use crate::endpoint::readable;
 
 /// Standard error for log lines. Warnings and errors are limited, for they come by themselves; whoever
@@ -89,14 +90,15 @@ impl Write for Line {
         };
         let text = readable(&String::from_utf8_lossy(line)).into_bytes();
         match left_out {
-            0 => io::stderr().lock().write_all(&text)?,
-            left_out => io::stderr().lock().write_all(&noted(&text, left_out))?,
+            0 => write(&text)?,
+            left_out => write(&noted(&text, left_out))?,
         }
         Ok(line.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        io::stderr().flush()
+        // Standard error has no buffer.
+        Ok(())
     }
 }
 

@@ -53,6 +53,12 @@ impl RecordingFile {
     pub(crate) fn open(path: &Path, overwrites: bool) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.write(true);
+        #[cfg(unix)]
+        {
+            // Events are for those who may subscribe.
+            use std::os::unix::fs::OpenOptionsExt;
+            options.mode(0o600);
+        }
         let (file, is_new) = match options.clone().create_new(true).open(path) {
             Err(error) if overwrites && error.kind() == io::ErrorKind::AlreadyExists => {
                 // A link to a file that is not there yet is there, too.

@@ -210,6 +210,75 @@ fn a_gateway_alone_has_metrics_and_is_ended_by_its_administrative_object() {
 }
 
 #[test]
+fn an_event_does_not_end_the_process_through_its_administrative_object() {
+    let file = std::env::temp_dir().join(format!("floe-both-{}.toml", std::process::id()));
+    let text = "listen = \"tcp -h 127.0.0.1 -p 0\"\n[gateway]\nlisten = \"tcp -h 127.0.0.1 -p 0\"\n\
+                verifier = \"accept-all\"\nadmin.listen = \"tcp -h 127.0.0.1 -p 0\"\n";
+    std::fs::write(&file, text).expect("the folder can be written");
+    let config = file.to_str().expect("the path is text");
+    let both = Running::start(&["serve", "--transient", "--config", config]);
+    let told = both.talked("the administrative object of the gateway is ");
+    let (_, admin) = told.split_once(" is ").expect("a proxy");
+    let ready = both.line();
+    let manager = ready.strip_prefix("ready ").expect("it says where");
+    let (_, endpoint) = manager.split_once(':').expect("an endpoint");
+    run(&["topic", "create", "t", "--hub", endpoint]).ended(0);
+    let storm = slice_file("storm-admin.ice", "#include <IceStorm/IceStorm.ice>");
+    let topic = manager.replace("TopicManager", "topic.t");
+    let (identity, place) = admin.split_once(' ').expect("options");
+    let (_, admin_endpoint) = place.split_once(':').expect("an endpoint");
+    let port = admin_endpoint.rsplit(' ').next().expect("a port");
+    for place in [
+        format!(":{admin_endpoint}"),
+        format!(":tcp -h 127.1 -p {port}"),
+        String::new(),
+    ] {
+        let subscriber =
+            format!(r#"{{"qos": {{}}, "subscriber": "{identity} -f Process{place}"}}"#);
+        let subscribe = ["call", &topic, "subscribeAndGetPublisher", &subscriber];
+        let refused = run(&[&subscribe[..], &["--slice", &storm]].concat());
+        assert!(
+            refused.stderr.contains("InvalidSubscriber"),
+            "{place}: {refused:?}"
+        );
+    }
+    let void = slice_file(
+        "shutdown.ice",
+        "module M { interface I { void shutdown(); } }",
+    );
+    run(&["pub", "t", "shutdown", "--slice", &void, "--hub", endpoint]).ended(0);
+    run(&["topic", "list", "--hub", endpoint]).ended(0);
+    both.signal("TERM");
+    both.end().ended(0);
+    std::fs::remove_file(file).expect("it was written");
+}
+
+#[test]
+fn a_log_that_nobody_reads_does_not_stop_the_hub() {
+    use std::io::{BufRead, BufReader};
+    use std::process::Stdio;
+    let mut command = crate::command::floe();
+    command.args(["serve", "--transient", "--listen", "127.0.0.1:0"]);
+    command.env("FLOE_LOG", "trace");
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut hub = command.spawn().expect("the command is there");
+    let mut ready = String::new();
+    let stdout = hub.stdout.take().expect("a pipe");
+    BufReader::new(stdout)
+        .read_line(&mut ready)
+        .expect("it says where");
+    let (_, endpoint) = ready.trim().split_once(':').expect("an endpoint");
+    // Lines of a pipe and of the hub's own queue.
+    let create = |number: usize| {
+        let name = format!("{number}-{}", "x".repeat(400));
+        run(&["topic", "create", &name, "--hub", endpoint]).ended(0);
+    };
+    (0..150).for_each(create);
+    hub.kill().expect("it runs");
+    hub.wait().expect("it ends");
+}
+
+#[test]
 fn every_metric_of_the_dashboard_is_one_that_the_hub_exports() {
     let dashboard = include_str!("../../../../packaging/grafana.json");
     let dashboard: serde_json::Value = serde_json::from_str(dashboard).expect("JSON");

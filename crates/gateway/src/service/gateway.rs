@@ -88,6 +88,12 @@ impl Gateway {
                 return Err(error);
             }
         };
+        // A hub in the same program calls what its subscribers name, and must not call these. The server adapter is there for
+        // such calls: it leads to clients.
+        client.refuse_given();
+        if let Some(admin) = &admin {
+            admin.adapter.refuse_given();
+        }
         let session_timeout = settings.session_timeout;
         let guard = Guard::new(access, audit);
         let sessions = Sessions::new(

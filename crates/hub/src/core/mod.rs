@@ -68,8 +68,8 @@ pub(crate) use lifespan::{ByLifespan, LIFESPAN_KEY, Timing, is_over, lifespan_of
 pub use limits::{OverflowPolicy, QueueLimits, WAITING_FACET};
 pub(crate) use link::{Cost, decode_forward, encode_forward};
 pub(crate) use names::{
-    ObjectName, is_too_long, named_topic, publisher_name, receiver_name, subscriber_publisher_name,
-    topic_name,
+    ObjectName, check_name, is_too_long, named_topic, publisher_name, receiver_name,
+    subscriber_publisher_name, topic_name,
 };
 pub(crate) use overflow::{OverflowNotice, OverflowSummary};
 pub(crate) use qos::{DeliveryMode, OUTSTANDING_LIMIT, Qos, QosError};

@@ -81,6 +81,27 @@ pub(crate) fn is_too_long(instance_name: &str, topic: &str, subscriber: &Identit
     topic + subscriber > KEY_LEN_MAX
 }
 
+/// Checks the name of a new topic: tools write what belongs to a topic into files of its name, so it must not be empty
+/// or lead to another folder. Stores of earlier hubs may have such topics, and keep them.
+///
+/// # Errors
+/// What was expected.
+pub(crate) fn check_name(topic: &str) -> Result<(), String> {
+    if topic.is_empty() {
+        return Err(
+            "topic name \"\": expected at least one character, got none; use another name"
+                .to_owned(),
+        );
+    }
+    let mut parts = topic.split(['/', '\\']);
+    match parts.find(|part| [".", ".."].contains(part)) {
+        Some(part) => Err(format!(
+            "topic name {topic:?}: expected no part \".\" or \"..\" between slashes, as paths have, got {part:?}; use another name"
+        )),
+        None => Ok(()),
+    }
+}
+
 /// Encoded length of a string: a size of one or five bytes, and the text.
 fn string_len(text_len: usize) -> usize {
     if text_len < 255 {
@@ -116,6 +137,29 @@ mod tests {
         let found = candidates("topic.a.publish");
         assert_eq!(found[0], ObjectName::Topic("a.publish"));
         assert_eq!(found[1], ObjectName::Publisher("topic.a"));
+    }
+
+    #[test]
+    fn a_name_is_neither_empty_nor_a_path_to_another_folder() {
+        for good in [
+            "a",
+            "plant/line 1/heat",
+            ".hidden",
+            "a..b",
+            "...",
+            "a.",
+            "/",
+            "x/",
+        ] {
+            assert_eq!(check_name(good), Ok(()), "{good}");
+        }
+        for bad in ["", ".", "..", "../x", "a/../b", "a\\..", "./a", "/.."] {
+            let refusal = check_name(bad).expect_err(bad);
+            assert!(
+                refusal.contains("expected ") && refusal.contains("use another name"),
+                "{refusal}"
+            );
+        }
     }
 
     #[test]

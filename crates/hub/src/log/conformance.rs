@@ -153,6 +153,45 @@ fn positions_are_found(open: fn(Retention) -> Subject) {
     assert_eq!((since(30), since(31), since(60), since(61)), (5, 9, 11, 13));
 }
 
+fn times_recover_from_a_clock_that_was_ahead(open: fn(Retention) -> Subject) {
+    let subject = open(Retention::default());
+    let log = &*subject.log;
+    let now = EventTime::now();
+    let micros = |seconds: u64| seconds * 1_000_000;
+    let far = now.0 + micros(100 * 365 * 24 * 3600);
+    for time in [
+        now.0 - micros(7200),
+        far,
+        now.0 - micros(60),
+        now.0 - micros(30),
+    ] {
+        stored(log, append(&[b"x"], time), Level::Synced).unwrap();
+    }
+    let batch = log.read(1, &ReadLimits::default()).unwrap();
+    let mut times: Vec<_> = batch.stamps.iter().map(|stamp| stamp.time).collect();
+    let mut next = batch.next;
+    while times.len() < 4 {
+        let batch = log.read(next, &ReadLimits::default()).unwrap();
+        times.extend(batch.stamps.iter().map(|stamp| stamp.time));
+        next = batch.next;
+    }
+    assert!(times.is_sorted(), "{times:?}");
+    let soon = EventTime::now().0 + micros(1);
+    assert!(times.iter().all(|time| time.0 <= soon), "{times:?} {soon}");
+    let since = |time| log.locate(Position::Time(EventTime(time))).unwrap();
+    assert_eq!(since(now.0 + micros(3600)), 5);
+    assert!(since(now.0 - micros(3600)) >= 2);
+    // They expire as others do.
+    log.set_retention(Retention {
+        age: Some(std::time::Duration::from_secs(3600)),
+        ..Retention::default()
+    });
+    log.maintain(now).unwrap();
+    assert!(log.contents().events >= 2, "{:?}", log.contents());
+    log.maintain(EventTime(now.0 + micros(2 * 3600))).unwrap();
+    assert_eq!(log.contents().events, 0);
+}
+
 fn readers_are_woken(open: fn(Retention) -> Subject) {
     let subject = open(Retention::default());
     let wait = |from, level| {
@@ -307,6 +346,7 @@ implementors!(
     every_level_is_answered_in_order,
     reads_are_bounded,
     positions_are_found,
+    times_recover_from_a_clock_that_was_ahead,
     readers_are_woken,
     a_closed_log_refuses_and_is_read,
     what_is_too_long_is_refused,

@@ -7,12 +7,13 @@ use std::sync::{Mutex, MutexGuard};
 
 use floe::forwarding::{Event, EventsBuilder};
 
+use super::clock;
 use super::{
     Acknowledged, Append, AppendError, Contents, Damage, Done, EventLog, EventTime, Gap, GapReason,
     Level, LogError, Origin, Position, ReadBatch, ReadLimits, Retention, Stamp, WaitingReaders,
     Wake,
 };
-use crate::core::log::{checked, numbered, until_full};
+use crate::core::log::{checked, is_ahead, numbered, until_full};
 use crate::core::value_of;
 
 /// A log in memory. Every level is true as soon as an event is appended.
@@ -95,7 +96,8 @@ impl EventLog for MemoryLog {
     fn maintain(&self, now: EventTime) -> Result<(), LogError> {
         let mut kept = self.kept();
         if let Some(age) = kept.retention.age {
-            let oldest = now.before(age);
+            kept.correct_times(now);
+            let oldest = clock::oldest(now, age);
             while kept.oldest().is_some_and(|entry| entry.time < oldest) {
                 kept.expire_oldest();
             }
@@ -157,6 +159,7 @@ impl Kept {
         }
         checked(&append)?;
         let first = self.next;
+        self.correct_times(append.time);
         let time = append.time.max(self.last_time);
         self.last_time = time;
         for (event, origin) in append.events.detached().each().zip(numbered(append.origin)) {
@@ -175,6 +178,17 @@ impl Kept {
         }
         self.keep_to_size();
         Ok(first..self.next)
+    }
+
+    /// If the clock was wrong when the last events came, they came no later than now.
+    fn correct_times(&mut self, now: EventTime) {
+        if !is_ahead(self.last_time, now) {
+            return;
+        }
+        self.last_time = now;
+        for entry in self.entries.values_mut() {
+            entry.time = entry.time.min(now);
+        }
     }
 
     fn read(&self, from: u64, limits: &ReadLimits) -> ReadBatch {
@@ -226,7 +240,7 @@ impl Kept {
         match position {
             Position::First => self.first(),
             Position::End => self.next,
-            Position::Sequence(sequence) => sequence.max(1),
+            Position::Sequence(sequence) => sequence.max(1).min(self.next),
             Position::Last(count) => {
                 let count = usize::try_from(count).unwrap_or(usize::MAX);
                 let newest = self.entries.keys().rev().take(count);

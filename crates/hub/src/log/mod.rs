@@ -6,8 +6,10 @@
 //! - `memory.rs`: keeps events as long as the process lives
 //! - `segments.rs`: keeps events on disk
 //! - `storage.rs`: what a log on disk asks of a file system
+//! - `clock.rs`: the time of events
 //! - `error.rs`: why a log refuses events, cannot be read, or lacks events
 
+mod clock;
 mod error;
 mod memory;
 mod segments;
@@ -16,7 +18,6 @@ mod waiting_readers;
 
 use std::fmt;
 use std::ops::Range;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use floe::forwarding::Events;
 use tokio::sync::oneshot;
@@ -114,15 +115,6 @@ pub fn readable(
     log.when_readable(from, level, sender);
     async move {
         let _ = receiver.await;
-    }
-}
-
-impl EventTime {
-    /// The time of the system's clock.
-    pub fn now() -> Self {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH);
-        let micros = since.map_or(0, |since| since.as_micros());
-        Self(u64::try_from(micros).unwrap_or(u64::MAX))
     }
 }
 

@@ -65,7 +65,7 @@ impl Folder {
 
     /// Opens the folder, or creates it.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        fs::create_dir_all(path)?;
+        regular_file::create_folder(path)?;
         let lock = path.join(Self::LOCK_NAME);
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true);

@@ -66,6 +66,8 @@ impl Hub {
             publish,
             admin,
         } = &hub.listeners;
+        // Subscribers and links are called with the rights of the hub itself.
+        hub.listeners.all().for_each(Adapter::refuse_given);
         hub.registry.set_adapters(Adapters {
             main: main.clone(),
             publish: publish.clone(),

@@ -34,7 +34,7 @@ use super::subscriber::Subscriber;
 use super::topic::Topic;
 use super::user_accounts::{Counted, UserAccounts, UserName};
 use crate::blocking_work::{self, WorkKind};
-use crate::core::{Usage, is_too_long, publisher_name, receiver_name, topic_name};
+use crate::core::{Usage, check_name, is_too_long, publisher_name, receiver_name, topic_name};
 use crate::error::{ChangeError, StoreError};
 use crate::lock::Mutex;
 use crate::settings::{HubSettings, LiveSettings};
@@ -54,7 +54,7 @@ pub(crate) struct Registry {
     changes: Mutex<Changes>,
     has_slow_store: bool,
     deliveries: Deliveries,
-    guard: Guard,
+    guard: Arc<Guard>,
     counts: RecipientCounts,
     /// The bytes that each queue may have at most while all of them together have too much; 0 otherwise.
     queue_cut: AtomicU64,
@@ -123,7 +123,7 @@ impl Registry {
         communicator: &Communicator,
     ) -> Result<Arc<Self>, StoreError> {
         let deliveries = Deliveries::start(&settings);
-        let guard = Guard::new(&settings);
+        let guard = Arc::new(Guard::new(&settings));
         let catch_up = deliveries.ready().catch_up();
         let registry = Arc::new(Self {
             logs: LogFolders::new(&settings.store, catch_up, guard.users().clone()),
@@ -141,6 +141,7 @@ impl Registry {
                 unremoved: Vec::new(),
             }),
         });
+        registry.logs.prepare()?;
         for stored in stored {
             let log = registry.stored_log(&stored)?;
             let topic = registry.add_topic(stored.name, log, stored.user.map(UserName::from));
@@ -436,6 +437,7 @@ impl Registry {
 
     fn check_topic_name(&self, name: &str) -> Result<(), ChangeError> {
         self.check_len("topic name", name, &Identity::default())?;
+        check_name(name).map_err(ChangeError::Unnameable)?;
         if let Some(control) = name.chars().find(|character| character.is_control()) {
             // Stores of IceStorm may have such topics, and keep them.
             return Err(ChangeError::Unnameable(format!(

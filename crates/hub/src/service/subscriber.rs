@@ -95,7 +95,7 @@ impl Subscriber {
             DeliveryMode::Pull { idle_max } => Some(Arc::new(Pulls::new(idle_max))),
             _ => None,
         };
-        let mut proxy = proxy.ice_timeout(settings.send_timeout);
+        let mut proxy = proxy.ice_timeout(settings.send_timeout).as_given();
         if let Some(is_cached) = qos.is_connection_cached {
             proxy = proxy.ice_connection_cached(is_cached);
         }

@@ -1,15 +1,21 @@
 //! The other end of a link.
 
-use floe::{Adapter, Identity, Proxy, Reference};
+use std::sync::Arc;
 
+use floe::{Adapter, Identity, Proxy, Reference, SystemException};
+use floe_access::{Action, Caller};
+
+use super::guard::Guard;
 use crate::core::{Cost, named_topic, topic_name};
-use crate::store::StoredLink;
+use crate::store::{StoredCaller, StoredLink};
 
 /// The topic that a link leads to, and what the link costs.
 pub(crate) struct TopicLink {
     topic: Proxy,
     receiver: LinkReceiver,
     cost: Cost,
+    /// Asks the rules about a link within the hub: whether its maker may publish there, now.
+    permit: Option<(Arc<Guard>, Arc<Caller>)>,
 }
 
 /// The object that receives the events of a link.
@@ -25,12 +31,14 @@ impl TopicLink {
     pub(crate) fn new(
         stored: StoredLink,
         instance_name: &str,
+        guard: &Arc<Guard>,
         bind: impl Fn(Reference) -> Proxy,
     ) -> Self {
         let StoredLink {
             mut topic,
             receiver,
             cost,
+            maker,
         } = stored;
         let receiver = match receiver {
             Some(receiver) => LinkReceiver::Remote(bind(receiver)),
@@ -45,6 +53,19 @@ impl TopicLink {
             topic: bind(topic),
             receiver,
             cost: Cost(cost),
+            permit: maker.map(|StoredCaller(maker)| (guard.clone(), maker)),
+        }
+    }
+
+    /// Checks that the maker of a link within the hub may publish to this topic under the rules of this moment. Another hub
+    /// asks its own rules about what this hub sends.
+    ///
+    /// # Errors
+    /// It may not.
+    pub(crate) fn check_publish(&self, topic: &str) -> Result<(), SystemException> {
+        match &self.permit {
+            Some((guard, maker)) => guard.check_caller(maker, Action::Publish, topic),
+            None => Ok(()),
         }
     }
 

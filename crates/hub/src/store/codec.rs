@@ -1,11 +1,14 @@
 //! How subscriptions and links are encoded in records.
 
+use std::sync::Arc;
+
 use floe::codegen::Nilable;
 use floe::encoding::{Decode, Decoder, Encode, Encoder};
 use floe::{DecodeError, EncodeError, EncodingVersion, Identity, Reference};
+use floe_access::{Caller, Place};
 
 use super::record::{Kind, Named, StoreRecord, seal};
-use super::{StoreError, StoredLink, StoredSubscription};
+use super::{StoreError, StoredCaller, StoredLink, StoredSubscription};
 
 impl Encode for StoredSubscription {
     fn encode(&self, encoder: &mut Encoder<'_>) {
@@ -23,8 +26,36 @@ impl Encode for StoredLink {
         Reference::encode_nilable(Some(&self.topic), encoder);
         Reference::encode_nilable(self.receiver.as_ref(), encoder);
         encoder.put(&self.cost);
+        // Without a maker, the record is as earlier hubs wrote it.
+        if let Some(maker) = &self.maker {
+            encoder.put(maker);
+        }
     }
 }
+
+impl Encode for StoredCaller {
+    fn encode(&self, encoder: &mut Encoder<'_>) {
+        let Caller {
+            user,
+            groups,
+            certificate,
+            place,
+        } = &*self.0;
+        let place = match place {
+            Place::At(address) => address.to_string(),
+            Place::Here => HERE.to_owned(),
+            Place::Unknown => String::new(),
+        };
+        encoder.put(user.as_ref().unwrap_or(&String::new()));
+        encoder.put(groups);
+        let subject = certificate.as_ref().map(ToString::to_string);
+        encoder.put(&subject.unwrap_or_default());
+        encoder.put(&place);
+    }
+}
+
+/// The place of a caller on the computer of the hub.
+const HERE: &str = "here";
 
 pub(super) fn encoded(value: &impl Encode) -> Result<Vec<u8>, StoreError> {
     let mut bytes = Vec::new();
@@ -89,12 +120,34 @@ pub(super) fn decode_link(bytes: &[u8]) -> Result<StoredLink, DecodeError> {
     let topic = Reference::decode_nilable(&mut decoder)?.unwrap_or_else(nil_reference);
     let receiver = Reference::decode_nilable(&mut decoder)?;
     let cost = decoder.get()?;
+    let maker = match decoder.remaining() {
+        0 => None,
+        _ => Some(decode_caller(&mut decoder)?),
+    };
     decoder.finish_exact("link")?;
     Ok(StoredLink {
         topic,
         receiver,
         cost,
+        maker,
     })
+}
+
+fn decode_caller(decoder: &mut Decoder<'_>) -> Result<StoredCaller, DecodeError> {
+    let user: String = decoder.get()?;
+    let groups = decoder.get()?;
+    let (subject, place): (String, String) = (decoder.get()?, decoder.get()?);
+    let place = match place.as_str() {
+        HERE => Place::Here,
+        // A place that cannot be read is one that no network has.
+        address => address.parse().map_or(Place::Unknown, Place::At),
+    };
+    Ok(StoredCaller(Arc::new(Caller {
+        user: (!user.is_empty()).then_some(user),
+        groups,
+        certificate: subject.parse().ok().filter(|_| !subject.is_empty()),
+        place,
+    })))
 }
 
 /// Reads the payload of a record of this kind, and writes it again; `None` if it cannot be read. It is for tests: nothing

@@ -45,7 +45,7 @@ impl Disk {
         let shown = directory.display();
         let is_new = |directory: &&Path| !directory.exists();
         let new_count = directory.ancestors().take_while(is_new).count();
-        fs::create_dir_all(directory)
+        regular_file::create_folder(directory)
             .map_err(|e| StoreError::because(format!("cannot create directory \"{shown}\""), e))?;
         let lock = lock(directory)?;
         let [main_path, backup_path] = [MAIN, BACKUP].map(|name| directory.join(name));

@@ -180,7 +180,10 @@ impl StoreFile {
                 Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
                 _ => {}
             }
-            let database = builder().create(&new)?;
+            // Only its owner may read what the hub knows.
+            let mut options = fs::OpenOptions::new();
+            options.read(true).write(true).create_new(true);
+            let database = builder().create_file(regular_file::open(&new, &mut options)?)?;
             write(&database, |transaction| {
                 transaction.open_table(META)?.insert("format", FORMAT)?;
                 let mut table = transaction.open_table(RECORDS)?;

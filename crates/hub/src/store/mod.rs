@@ -22,6 +22,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use floe::{Identity, Reference};
+use floe_access::Caller;
 
 pub(crate) use closed::Closed;
 pub use codec::inspect_store_record;
@@ -110,7 +111,13 @@ pub(crate) struct StoredLink {
     /// time.
     pub(crate) receiver: Option<Reference>,
     pub(crate) cost: i32,
+    /// Who made it; `None` for this program itself, and for links that earlier hubs stored.
+    pub(crate) maker: Option<StoredCaller>,
 }
+
+/// A caller, as far as rules may ask again what it may do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct StoredCaller(pub(crate) Arc<Caller>);
 
 /// Why the store failed.
 #[derive(Debug, Clone)]

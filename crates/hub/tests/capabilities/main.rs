@@ -9,6 +9,8 @@ mod delivery;
 mod durable;
 mod durable_refusals;
 mod failures;
+mod hostile_names;
+mod hostile_receivers;
 mod info;
 mod late_reports;
 mod lifespan;
@@ -19,6 +21,7 @@ mod locator;
 #[cfg(unix)]
 mod odd_files;
 mod order;
+mod poison_events;
 mod policies;
 mod pulling;
 mod reconnecting;

@@ -76,6 +76,8 @@ impl Adapter {
             owner: communicator.owner(),
             bound: published.clone(),
             wildcards,
+            places: listeners.iter().filter_map(|it| it.place()).collect(),
+            refuses_given: AtomicBool::new(false),
             published: RwLock::new(with_offer(published, communicator)),
             servants: RwLock::default(),
             servants_version: AtomicU64::new(0),
@@ -117,6 +119,12 @@ impl Adapter {
         let place = |endpoint: &Endpoint| (endpoint.port(), endpoint.is_datagram());
         let mut wildcards = self.core.wildcards.iter();
         wildcards.any(|wildcard| place(wildcard) == place(endpoint))
+    }
+
+    /// Refuses calls by proxies of this communicator that peers have given: see [`Proxy::as_given`]. Do this for an adapter
+    /// whose objects do more than what any client may ask for, before the communicator calls objects that clients name.
+    pub fn refuse_given(&self) {
+        self.core.refuses_given.store(true, Ordering::Relaxed);
     }
 
     /// How many connections the adapter has, and its counts since it was made.

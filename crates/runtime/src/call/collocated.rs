@@ -42,7 +42,10 @@ impl Proxy {
         if !may_be_collocated || !is_plain {
             return None;
         }
-        self.communicator()?.core().adapter_of(reference)
+        let adapter = self.communicator()?.core().adapter_of(reference)?;
+        // The proxy then looks for a connection, which is refused, too.
+        let may_call = !inner.options.is_given || !adapter.refuses_given();
+        may_call.then_some(adapter)
     }
 
     /// Sends a twoway request to an adapter of this communicator.

@@ -19,6 +19,7 @@ use crate::implicit_context::ImplicitContext;
 use crate::locator_cache::LocatorCache;
 use crate::router::Routers;
 use crate::settings::Settings;
+use crate::transport::ListeningPlace;
 
 /// Makes proxies and adapters; a clone is the same communicator.
 ///
@@ -206,6 +207,13 @@ impl CommunicatorCore {
         self.addressed
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns true if an adapter that refuses calls by given proxies listens at such a place.
+    pub(crate) fn refuses_given_at(&self, is_there: &dyn Fn(&ListeningPlace) -> bool) -> bool {
+        let adapters = self.adapters();
+        let mut refusing = adapters.iter().filter(|it| it.refuses_given());
+        refusing.any(|adapter| adapter.places.iter().any(is_there))
     }
 
     pub(crate) fn adapters(&self) -> MutexGuard<'_, Vec<Arc<AdapterCore>>> {

@@ -16,7 +16,7 @@ use super::servants::Servants;
 use crate::admission::{Admissions, Counters};
 use crate::environment::{Environment, Owner};
 use crate::settings::Settings;
-use crate::transport::Listener;
+use crate::transport::{Listener, ListeningPlace};
 
 /// State that all clones of an adapter share.
 pub(crate) struct AdapterCore {
@@ -27,6 +27,10 @@ pub(crate) struct AdapterCore {
     pub(crate) bound: Vec<Endpoint>,
     /// One of these for each endpoint that listens at all addresses.
     pub(crate) wildcards: Vec<Endpoint>,
+    /// Where it listens.
+    pub(crate) places: Vec<ListeningPlace>,
+    /// True if proxies that peers have given must not lead here.
+    pub(crate) refuses_given: AtomicBool,
     /// The endpoints in proxies. The lock is held for a copy.
     pub(crate) published: RwLock<Vec<Endpoint>>,
     /// Guards the map of servants. Held for a look-up or a change, never across a wait.
@@ -69,6 +73,11 @@ impl AdapterCore {
             .unwrap_or_else(PoisonError::into_inner);
         let is_own = |e: &Endpoint| self.bound.contains(e) || published.contains(e);
         endpoints.iter().any(|e| !e.is_datagram() && is_own(e))
+    }
+
+    /// Returns true if proxies that peers have given must not lead here.
+    pub(crate) fn refuses_given(&self) -> bool {
+        self.refuses_given.load(Ordering::Relaxed)
     }
 
     /// Waits until all dispatches of requests from connections have ended.

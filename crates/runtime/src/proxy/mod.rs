@@ -5,6 +5,7 @@
 //!   compressed
 //! - `route.rs`: selects the connection of an invocation; `locator.rs`: asks a locator where an object is
 //! - `router.rs`: requests that go through a router
+//! - `given.rs`: proxies that peers have given, and where they must not lead
 //! - `head_cache.rs`: the encoded heads of requests; `operation_info.rs`: a contract's facts about an operation
 //! - `interface_by_value.rs`: what Ice 3.7 sends for an interface by value
 //! - `collected.rs`: requests that a batch proxy has collected
@@ -13,6 +14,7 @@
 
 mod collected;
 mod compression;
+mod given;
 mod head_cache;
 mod interface_by_value;
 mod locator;
@@ -170,6 +172,7 @@ impl Proxy {
             && reference.secure == own.secure
             && reference.mode.is_datagram() == own.mode.is_datagram()
             && options.connection_id == own_options.connection_id
+            && options.is_given == own_options.is_given
             && router(&options) == router(own_options);
         let other = Self::from_parts(reference, self.inner.communicator.clone(), options);
         if is_same_place {

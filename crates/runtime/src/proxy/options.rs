@@ -20,6 +20,8 @@ pub(crate) struct ProxyOptions {
     pub(crate) polling: Duration,
     /// True if collocated calls may skip the wire.
     pub(crate) is_collocated: bool,
+    /// True if a peer has given the proxy, so that it does not call adapters which refuse that.
+    pub(crate) is_given: bool,
     pub(crate) interceptors: Interceptors,
     /// The only connection that it uses, if it is bound to one.
     pub(crate) fixed: Option<Arc<ConnectionCore>>,
@@ -59,6 +61,7 @@ impl ProxyOptions {
             timeout: settings.invocation_timeout,
             polling: settings.polling,
             is_collocated: settings.collocation_optimized,
+            is_given: false,
             interceptors: settings.interceptors.clone(),
             fixed: None,
             router: None,

@@ -183,6 +183,7 @@ impl Proxy {
         if self.inner.options.is_connection_cached
             && let Some(routed) = endpoints.iter().find_map(|endpoint| {
                 let connection = connections.existing(endpoint, id)?;
+                self.check_given(endpoint, &connection).ok()?;
                 Some(RoutedConnection::by(endpoint, connection))
             })
         {
@@ -190,7 +191,12 @@ impl Proxy {
         }
         let mut last = self.no_endpoint("an endpoint");
         for endpoint in endpoints {
-            match connections.to(endpoint, id).await {
+            let connected = connections.to(endpoint, id).await;
+            let judged = connected.and_then(|connection| {
+                self.check_given(endpoint, &connection)?;
+                Ok(connection)
+            });
+            match judged {
                 Ok(connection) => return Ok(RoutedConnection::by(endpoint, connection)),
                 Err(error) => last = error,
             }

@@ -12,7 +12,7 @@ const WILDCARD: &str = "*";
 ///
 /// # Errors
 /// The error of the resolver; [`io::ErrorKind::NotFound`] if it knows no address.
-pub(super) async fn resolve(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+pub(crate) async fn resolve(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     let host = or_loopback(host);
     let mut addresses = Vec::new();
     for address in lookup_host((host, port)).await? {

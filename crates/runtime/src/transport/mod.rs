@@ -11,6 +11,7 @@
 //! - `connection_info.rs`: the description of a connection
 //! - `overhead.rs`: when input without payload gives way, for the layers
 //! - `address.rs`: addresses of hosts and wildcards
+//! - `place.rs`: where an adapter listens
 //!
 //! To add a transport, add a file, and a line in [`connect`], [`listen`] and [`can_connect`]. `tests.rs` tests the
 //! promises of every transport.
@@ -19,6 +20,7 @@ mod address;
 mod connection_info;
 mod multicast;
 mod overhead;
+mod place;
 #[cfg(unix)]
 pub(crate) mod plain;
 mod tcp;
@@ -43,7 +45,9 @@ use floe_wire::reference::{Endpoint, TcpEndpoint, WsEndpoint};
 use tokio::io::AsyncRead;
 use tokio::time::Instant;
 
+pub(crate) use address::resolve;
 pub use connection_info::ConnectionInfo;
+pub(crate) use place::ListeningPlace;
 
 /// A connected stream.
 pub(crate) struct Stream {
@@ -134,6 +138,9 @@ impl Stream {
 pub(crate) trait Listener: Send + Sync + 'static {
     /// Waits for the next connection. It may be cancelled without losing a connection.
     fn accept(&self) -> Pending<'_, Accepted>;
+
+    /// Where it listens; `None` if the system does not say.
+    fn place(&self) -> Option<ListeningPlace>;
 }
 
 /// A connection that was accepted.
@@ -199,6 +206,10 @@ impl Listener for Layered {
                 },
             })
         })
+    }
+
+    fn place(&self) -> Option<ListeningPlace> {
+        self.below.place()
     }
 }
 

@@ -11,7 +11,9 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::time::{Instant, timeout};
 
 use super::ConnectionInfo;
-use super::{Accepted, Listener, Listening, Pending, Stream, StreamWriter, address};
+use super::{
+    Accepted, Listener, Listening, ListeningPlace, Pending, Stream, StreamWriter, address,
+};
 
 /// Connections that the system may queue before we accept them.
 const BACKLOG: i32 = 1024;
@@ -88,6 +90,13 @@ impl Listener for TcpListener {
         Box::pin(async move {
             let (stream, peer) = Self::accept(self).await?;
             into_stream(stream, peer).map(Accepted::Ready)
+        })
+    }
+
+    fn place(&self) -> Option<ListeningPlace> {
+        Some(ListeningPlace::Port {
+            address: self.local_addr().ok()?,
+            is_datagram: false,
         })
     }
 }

@@ -27,7 +27,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::ConnectionInfo;
 use super::overhead::give_way;
 use super::{
-    Accepted, Listener, Listening, Pending, Setup, Stream, StreamWriter, address, multicast,
+    Accepted, Listener, Listening, ListeningPlace, Pending, Setup, Stream, StreamWriter, address,
+    multicast,
 };
 
 /// Longest message that a datagram holds, in bytes: what IPv4 leaves of 65,535.
@@ -175,6 +176,13 @@ impl Listener for BoundSocket {
                 writer: Box::new(DiscardingWriter { end, sender, local }),
                 peer: format!("datagrams to {local}"),
             }))
+        })
+    }
+
+    fn place(&self) -> Option<ListeningPlace> {
+        Some(ListeningPlace::Port {
+            address: self.socket.local_addr().ok()?,
+            is_datagram: true,
         })
     }
 }

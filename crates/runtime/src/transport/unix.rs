@@ -16,7 +16,7 @@ use tokio::net::unix::OwnedWriteHalf;
 use tokio::net::{UnixListener, UnixStream};
 
 use super::ConnectionInfo;
-use super::{Accepted, Listener, Listening, Pending, Stream, StreamWriter};
+use super::{Accepted, Listener, Listening, ListeningPlace, Pending, Stream, StreamWriter};
 
 /// Returns true if the endpoint is a socket of this host.
 pub(super) fn is_here(endpoint: &UnixEndpoint) -> bool {
@@ -92,6 +92,10 @@ impl Listener for BoundFile {
             let peer = format!("{}{}", self.path.display(), process.unwrap_or_default());
             Ok(Accepted::Ready(into_stream(stream, peer)))
         })
+    }
+
+    fn place(&self) -> Option<ListeningPlace> {
+        Some(ListeningPlace::File(self.path.clone()))
     }
 }
 

@@ -16,6 +16,8 @@ pub(crate) struct DurableInFlight<H> {
     events: InFlightEvents<H, LogEvent>,
     /// How deliveries ended, by the sequences of their events. The delivery task settles them.
     attempts: Vec<(u64, Attempt)>,
+    /// The event that was sent while no other was in flight, as long as none has followed.
+    alone: Option<u64>,
 }
 
 /// An event of the log.
@@ -45,6 +47,12 @@ pub(crate) enum AttemptFailure {
     Refused(String),
     /// The subscriber is not there. The event is delivered again, and the attempt does not count.
     Absent(InvokeError),
+    /// The event was sent, and the connection ended before the answer: perhaps the subscriber died of it. The attempt counts.
+    Broken {
+        error: InvokeError,
+        /// False if others were in flight beside it, any of which may be the cause.
+        is_alone: bool,
+    },
 }
 
 /// Events whose deliveries have ended, by their sequences. The position follows.
@@ -61,6 +69,7 @@ impl<H> DurableInFlight<H> {
         Self {
             events: InFlightEvents::new(window),
             attempts: Vec::new(),
+            alone: None,
         }
     }
 
@@ -94,7 +103,15 @@ impl<H> DurableInFlight<H> {
         mut end: impl FnMut(H),
     ) -> Ended {
         let mut ended = Ended::default();
+        let was_empty = self.is_empty();
+        let mut first = None;
+        let mut count = 0;
+        let events = events.inspect(|event| {
+            count += 1;
+            first.get_or_insert(event.sequence);
+        });
         self.events.note_sent(events, handles, now);
+        self.alone = first.filter(|_| was_empty && count == 1);
         for (number, attempt) in self.events.take_early() {
             self.handle_attempt(number, attempt, now, &mut end, &mut ended);
         }
@@ -156,7 +173,10 @@ impl<H> DurableInFlight<H> {
         if let Some(sequence) = known.filter(|_| delivered > 0) {
             self.end_attempt(sequence, Ok(()), ended);
         }
-        for (_, event, failure) in self.events.take_failed() {
+        for (_, event, mut failure) in self.events.take_failed() {
+            if let AttemptFailure::Broken { is_alone, .. } = &mut failure {
+                *is_alone = self.alone == Some(event.sequence);
+            }
             self.end_attempt(event.sequence, Err(failure), ended);
         }
     }
@@ -175,7 +195,9 @@ impl<H> DurableInFlight<H> {
     fn end_attempt(&mut self, sequence: u64, attempt: Attempt, ended: &mut Ended) {
         match &attempt {
             Ok(()) => ended.acknowledged.push(sequence),
-            Err(AttemptFailure::Refused(_)) => ended.has_refused = true,
+            Err(AttemptFailure::Refused(_) | AttemptFailure::Broken { .. }) => {
+                ended.has_refused = true;
+            }
             Err(AttemptFailure::Absent(_)) => {
                 ended.undelivered.push(sequence);
                 let last = self.attempts.last();
@@ -213,7 +235,9 @@ impl<H> DurableInFlight<H> {
     /// delivery task has not settled. Drop the window that this returns after the lock is released.
     pub(crate) fn abandon(&mut self) -> (Vec<u64>, InFlightEvents<H, LogEvent>) {
         let refused = self.take_attempts().into_iter().filter_map(|it| match it {
-            (sequence, Err(AttemptFailure::Refused(_))) => Some(sequence),
+            (sequence, Err(AttemptFailure::Refused(_) | AttemptFailure::Broken { .. })) => {
+                Some(sequence)
+            }
             _ => None,
         });
         let in_flight = self.events.in_send_order().map(|event| event.sequence);
@@ -230,12 +254,24 @@ fn attempt_of(answer: Result<Option<Outcome>, InvokeError>) -> Attempt {
         }
         Ok(_) => Ok(()),
         Err(error) if is_of_subscriber(&error) => Err(AttemptFailure::Refused(error.to_string())),
+        Err(error) if is_broken(&error) => Err(AttemptFailure::Broken {
+            error,
+            is_alone: true,
+        }),
         Err(error) => Err(AttemptFailure::Absent(error)),
     }
 }
 
-/// Returns true if the subscriber itself failed to take the event, so that the attempt counts. If the subscriber is not
-/// there, or the connection broke, that is not the fault of the event.
+/// Returns true if the event was sent, and its connection ended before the answer. If this program ends, that is not the fault
+/// of the event.
+fn is_broken(error: &InvokeError) -> bool {
+    match error {
+        InvokeError::PerhapsDispatched(error) => !matches!(error, LocalError::Shutdown),
+        _ => false,
+    }
+}
+
+/// Returns true if the subscriber itself failed to take the event, so that the attempt counts.
 fn is_of_subscriber(error: &InvokeError) -> bool {
     match error {
         InvokeError::System(

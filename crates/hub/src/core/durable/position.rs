@@ -365,8 +365,33 @@ impl SubscriptionPosition {
         }
     }
 
-    /// A delivery did not happen, or its outcome is unknown because the connection broke. The attempt does not count, and
-    /// the event is delivered again as soon as the subscriber is there.
+    /// The connection ended before the answer to an event. The attempt counts, and the event is delivered again as soon as the
+    /// subscriber is there, before later ones. If others were in flight beside it, it may be none of its fault, and so this
+    /// is not its last attempt.
+    pub(crate) fn handle_broken(
+        &mut self,
+        sequence: u64,
+        is_alone: bool,
+        now: Instant,
+    ) -> NotAcknowledged {
+        let pending = self.pending.get(sequence);
+        let Some(mut pending) = pending.filter(|it| it.state != PendingState::Dead) else {
+            return NotAcknowledged::Settled;
+        };
+        if let Some(max) = self.redelivery.attempts_max
+            && pending.attempts >= max
+        {
+            if is_alone {
+                return self.handle_refused(sequence, now);
+            }
+            pending.attempts = max.saturating_sub(1);
+        }
+        self.wait(sequence, pending, now);
+        NotAcknowledged::Again { at: now }
+    }
+
+    /// A delivery did not happen. The attempt does not count, and the event is delivered again as soon as the subscriber is
+    /// there.
     pub(crate) fn handle_undelivered(&mut self, sequence: u64, now: Instant) {
         self.give_back(sequence, now);
     }

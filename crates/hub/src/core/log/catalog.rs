@@ -82,12 +82,12 @@ impl Catalog {
         self.segments.iter().map(Segment::file_len).sum()
     }
 
-    /// The first segment that may hold an event with this sequence or a higher one.
-    pub(crate) fn segment_from(&self, from: u64) -> Option<&Segment> {
+    /// The first segment that may hold an event with this sequence or a higher one, and its place.
+    pub(crate) fn segment_from(&self, from: u64) -> Option<(usize, &Segment)> {
         let at = self
             .segments
             .partition_point(|segment| segment.next <= from);
-        self.segments.get(at)
+        Some((at, self.segments.get(at)?))
     }
 
     /// The segment with this first sequence.
@@ -101,16 +101,20 @@ impl Catalog {
     }
 
     /// Where a position is.
-    pub(crate) fn locate(&self, position: Position) -> Located {
+    pub(crate) fn locate(&self, position: Position, now: EventTime) -> Located {
         match position {
             Position::First => Located::At(self.first()),
             Position::End => Located::At(self.next),
-            Position::Sequence(sequence) => Located::At(sequence.max(1)),
+            // A position behind the end would let a reader miss the events up to there.
+            Position::Sequence(sequence) => Located::At(sequence.max(1).min(self.next)),
             Position::Last(count) => self.locate_last(count),
             Position::Time(time) => {
-                let mut held = self.segments.iter().filter(|segment| segment.events > 0);
-                let segment = held.find(|segment| segment.last_time >= time);
-                segment.map_or(Located::At(self.next), |segment| Located::Since {
+                let bounds = self.plausible_times(now);
+                let mut held = self.segments.iter().zip(bounds);
+                let segment = held.find(|(segment, bounds)| {
+                    segment.events > 0 && bounds.of(segment.last_time) >= time
+                });
+                segment.map_or(Located::At(self.next), |(segment, _)| Located::Since {
                     segment: segment.first,
                     time,
                 })
@@ -143,20 +147,32 @@ impl Catalog {
         })
     }
 
-    /// The number of segments, from the oldest, that are no longer kept. The last one stays, because it knows which
-    /// sequence comes next.
-    pub(crate) fn expired(&self, retention: &Retention, now: EventTime) -> usize {
-        let oldest = retention.age.map(|age| now.before(age));
+    /// The number of segments, from the oldest, that are no longer kept, `oldest` being the time of the oldest event that is
+    /// kept. The last one stays, because it knows which sequence comes next.
+    pub(crate) fn expired(
+        &self,
+        retention: &Retention,
+        oldest: Option<EventTime>,
+        now: EventTime,
+    ) -> usize {
+        let bounds = match oldest {
+            Some(_) => self.plausible_times(now),
+            None => Vec::new(),
+        };
         let (mut bytes, mut events) = (self.bytes(), self.events());
         let mut count = 0;
-        for segment in self
+        for (at, segment) in self
             .segments
             .iter()
             .take(self.segments.len().saturating_sub(1))
+            .enumerate()
         {
             // The log without this segment.
             (bytes, events) = (bytes - segment.file_len(), events - segment.events);
-            let is_expired = oldest.is_some_and(|oldest| segment.last_time < oldest)
+            let last_time = bounds.get(at).map(|bounds| bounds.of(segment.last_time));
+            let is_expired = oldest
+                .zip(last_time)
+                .is_some_and(|(oldest, last)| last < oldest)
                 || retention.bytes.is_some_and(|max| bytes >= max)
                 || retention.events.is_some_and(|max| events >= max);
             if !is_expired {
@@ -169,11 +185,14 @@ impl Catalog {
 
     /// Returns true if the segment that is being written holds only events that are no longer kept, so that another
     /// must take its place.
-    pub(crate) fn is_last_expired(&self, retention: &Retention, now: EventTime) -> bool {
-        let Some((last, age)) = self.segments.back().zip(retention.age) else {
+    pub(crate) fn is_last_expired(&self, oldest: Option<EventTime>, now: EventTime) -> bool {
+        let Some((last, oldest)) = self.segments.back().zip(oldest) else {
             return false;
         };
-        last.events > 0 && last.last_time < now.before(age)
+        // Its time may lie before that of the segment before it.
+        let bounds = self.corrected_times(self.segments.len() - 1, now);
+        let last_time = bounds.map_or(last.last_time, |bounds| bounds.of(last.last_time));
+        last.events > 0 && last_time < oldest
     }
 }
 

@@ -8,6 +8,7 @@
 //! - `record.rs`, `segment.rs`: the bytes of an event and of a file
 //! - `cursor.rs`: walks over records, and past damaged ones
 //! - `catalog.rs`: the segments, and which of them holds an event
+//! - `steady_clock.rs`: a clock that does not follow each jump; `plausible.rs`: times from when it was wrong
 //! - `writer.rs`: which bytes are written where, and what is true after a failure
 //! - `compaction.rs`: which events newer ones of their keys have replaced
 //! - `inspection.rs`: looks at a segment without the rest of its log
@@ -20,11 +21,13 @@ mod cursor;
 mod entry;
 mod inspection;
 mod level;
+mod plausible;
 mod position;
 mod record;
 mod recovery;
 mod retention;
 mod segment;
+mod steady_clock;
 mod writer;
 
 pub(crate) use catalog::{Catalog, Index, Located, Segment};
@@ -36,10 +39,12 @@ pub(crate) use entry::numbered;
 pub use entry::{Append, EventTime, Origin, Stamp};
 pub use inspection::{Inspection, inspect_segment};
 pub use level::{Level, LevelError};
+pub(crate) use plausible::{PlausibleTimes, is_ahead};
 pub(crate) use position::until_full;
 pub use position::{Gap, GapReason, Position, ReadLimits};
 pub(crate) use record::Record;
 pub(crate) use recovery::{Examined, FoundDamage, Recovery, Scan, ScanStep};
 pub use retention::{PerKey, Retention};
 pub(crate) use segment::{Header, IndexEntry, Trailer, segment_first, segment_name};
+pub(crate) use steady_clock::{ClockNotice, Reading, SteadyClock};
 pub(crate) use writer::{Commit, Division, Lost, Step, Writer};

@@ -16,7 +16,7 @@ use std::ops::Range;
 use super::catalog::{Catalog, Index, Segment, Written};
 use super::entry::numbered;
 use super::segment::{Header, IndexEntry, Trailer};
-use super::{Append, EventTime, Record, Stamp};
+use super::{Append, EventTime, Record, Stamp, is_ahead};
 
 /// How a log is divided into segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -173,6 +173,9 @@ impl Writer {
             .as_ref()
             .is_some_and(|commit| !commit.appends.is_empty());
         let wants_roll = self.commit.as_ref().is_some_and(|commit| commit.wants_roll);
+        // The clock was wrong when the last event came. The next ones have right times, in a segment of their own: within one,
+        // times never go back.
+        let recovers = self.recovers() && (wants_write || wants_roll);
         if let (Some(active), Some(last)) = (&self.active, catalog.segments.back()) {
             let segment = active.first;
             let cut = Step::Cut {
@@ -187,7 +190,8 @@ impl Writer {
             if active.footer.is_some() {
                 return Some(Step::Sync { segment });
             }
-            if active.is_condemned || is_full || wants_roll && last.events > 0 {
+            let is_left = (wants_roll || recovers) && last.events > 0;
+            if active.is_condemned || is_full || is_left {
                 if active.reserved_end > last.records_end {
                     return Some(cut);
                 }
@@ -221,7 +225,10 @@ impl Writer {
                         .segments
                         .back()
                         .map_or(catalog.next, |last| last.next),
-                    created: commit.now.max(self.last_time),
+                    created: match recovers {
+                        true => commit.now,
+                        false => commit.now.max(self.last_time),
+                    },
                     salt: commit.salt,
                 },
             });
@@ -230,10 +237,19 @@ impl Writer {
         None
     }
 
+    /// Returns true if the last event is dated far ahead of the commit.
+    fn recovers(&self) -> bool {
+        let commit = self.commit.as_ref();
+        commit.is_some_and(|commit| is_ahead(self.last_time, commit.now))
+    }
+
     /// The step has been taken.
     pub(crate) fn handle_done(&mut self, step: Step, catalog: &mut Catalog) {
         match step {
             Step::Create { segment, header } => {
+                if self.recovers() {
+                    self.last_time = header.created;
+                }
                 catalog.segments.push_back(Segment::created(&header));
                 self.active = Some(Active {
                     first: segment,

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use tokio::runtime::Handle;
 
+use super::super::clock;
 use super::super::storage::StoredFile;
 use super::super::{Acknowledged, AppendError, Done, EventTime, Level, LogError};
 use super::{POISONED, Shared, Waiting};
@@ -321,10 +322,14 @@ impl Shared {
         }
         writer.let_go_of_removed(self);
         let retention = self.queue().settings.retention.clone();
+        let oldest = retention.age.map(|age| clock::oldest(now, age));
+        // The log is about to close, which drops nothing.
+        let is_closing = now == EventTime::default();
         let (is_unsynced, wants_roll) = {
             let catalog = self.catalog();
             let is_unsynced = catalog.synced < catalog.next;
-            (is_unsynced, catalog.is_last_expired(&retention, now))
+            let wants_roll = catalog.is_last_expired(oldest, now) || catalog.is_last_ahead(now);
+            (is_unsynced, wants_roll && !is_closing)
         };
         if is_unsynced || wants_roll {
             let commit = Commit {
@@ -336,7 +341,7 @@ impl Shared {
             writer.commit(self, commit, Waiters::default())?;
         }
         drop(writer);
-        let count = self.catalog().expired(&retention, now);
+        let count = self.catalog().expired(&retention, oldest, now);
         for _ in 0..count {
             let dropped = self.catalog_mut().segments.pop_front();
             if let Some(dropped) = dropped {

@@ -13,7 +13,8 @@ use super::super::{
 };
 use super::{EventTime, POISONED, Shared};
 use crate::core::log::{
-    Cursor, Index, IndexEntry, Item, Located, Record, Segment, Trailer, segment_name,
+    Cursor, Index, IndexEntry, Item, Located, PlausibleTimes, Record, Segment, Trailer,
+    segment_name,
 };
 
 /// Where recent reads ended, so that a reader goes on without a search.
@@ -63,6 +64,8 @@ pub(super) struct Source {
     record_len: u64,
     salt: u32,
     is_compacted: bool,
+    /// What readers see of its times, if the clock was wrong.
+    times: Option<PlausibleTimes>,
     /// Where to begin. `None` if the index in the file must be asked.
     offset: Option<u64>,
     trailer: Option<Trailer>,
@@ -81,6 +84,7 @@ impl Source {
             record_len: segment.records_end / segment.events.max(1),
             salt: segment.salt,
             is_compacted: segment.is_compacted,
+            times: None,
             offset,
             trailer,
         }
@@ -204,7 +208,7 @@ impl LogRead<'_> {
     }
 
     /// Adds an event. Returns false if the limits do not allow it.
-    fn add(&mut self, record: &Record<'_>) -> bool {
+    fn add(&mut self, record: &Record<'_>, times: Option<PlausibleTimes>) -> bool {
         let is_first = self.stamps.is_empty();
         let fits = self.stamps.len() < self.limits.events
             && self.bytes + record.event.len() <= self.limits.bytes;
@@ -224,7 +228,7 @@ impl LogRead<'_> {
         let origin = record.origin.map(|origin| self.origin(origin));
         self.stamps.push(Stamp {
             sequence: record.sequence,
-            time: record.time,
+            time: times.map_or(record.time, |times| times.of(record.time)),
             origin,
         });
         true
@@ -305,7 +309,7 @@ impl Shared {
             return None;
         }
         let segment = catalog.segment_from(reading.next);
-        let Some(segment) = segment.filter(|segment| segment.first < visible) else {
+        let Some((at, segment)) = segment.filter(|(_, segment)| segment.first < visible) else {
             // A failed sync lost the last events.
             reading.skip(visible, GapReason::Damaged);
             return None;
@@ -327,6 +331,7 @@ impl Shared {
             hint.unwrap_or_else(|| Segment::offset_of(index, next))
         });
         source.offset = hint.or(source.offset);
+        source.times = catalog.corrected_times(at, EventTime::now());
         // Opened as long as the catalog cannot change: the file is the one that the catalog describes.
         let file = self.storage.open(&segment_name(source.first));
         Some(Opened {
@@ -362,7 +367,7 @@ impl Shared {
                         }
                     }
                     bad_from = None;
-                    if !reading.add(&record) {
+                    if !reading.add(&record, source.times) {
                         break (Left::Full, offset);
                     }
                 }
@@ -402,7 +407,7 @@ impl Shared {
     }
 
     pub(super) fn locate(&self, position: Position) -> Result<u64, LogError> {
-        let located = self.catalog().locate(position);
+        let located = self.catalog().locate(position, EventTime::now());
         let (segment, mut sought) = match located {
             Located::At(sequence) => return Ok(sequence),
             Located::After { segment, skipped } => (segment, Sought::After(skipped)),

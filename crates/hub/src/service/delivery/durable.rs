@@ -3,7 +3,7 @@
 //! It keeps a window of events in flight, as the task of any twoway subscriber does. But no event is lost here: a
 //! failed event is read again, and while the subscriber is absent, all events wait in the log.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::future::{pending, poll_fn, ready};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -48,6 +48,7 @@ pub(super) async fn run(
         ahead: JoinSet::new(),
         readable: None,
         absence: Absence::default(),
+        suspects: BTreeSet::new(),
     };
     delivery.run().await;
 }
@@ -65,6 +66,9 @@ struct DurableDelivery<'a> {
     /// Where the log had no events when it was read last. `None` if it is worth reading.
     readable: Option<Readable>,
     absence: Absence,
+    /// Events that were in flight when a connection ended, and are not settled. As long as there are any, events are delivered
+    /// one by one, so that the one of which the subscriber dies is known.
+    suspects: BTreeSet<u64>,
 }
 
 /// The reason why a waiting delivery task continues.
@@ -106,7 +110,7 @@ impl DurableDelivery<'_> {
             }
             let now = Instant::now();
             let save_at = reader.save_when_due(now);
-            let room = self.window.room().min(TOGETHER_MAX);
+            let room = self.room();
             let may_read = match &self.readable {
                 _ if !self.ahead.is_empty() => false,
                 Some((from, _)) => !reader.reads_from(*from),
@@ -146,6 +150,19 @@ impl DurableDelivery<'_> {
         }
         self.wait_for_last_replies().await;
         reader.save();
+    }
+
+    /// How many events may be sent now.
+    fn room(&mut self) -> usize {
+        let room = self.window.room().min(TOGETHER_MAX);
+        if self.suspects.is_empty() {
+            return room;
+        }
+        self.reader.retain_pending(&mut self.suspects);
+        match self.suspects.is_empty() {
+            true => room,
+            false => room.min(usize::from(self.window.is_empty())),
+        }
     }
 
     async fn wait(
@@ -324,21 +341,35 @@ impl DurableDelivery<'_> {
         if self.window.give_up_late() {
             Box::pin(dead_letters::refuse_late_pulls(self.reader, self.directory)).await;
         }
+        let mut broken = None;
         for (sequence, attempt) in self.window.take_attempts() {
             match attempt {
                 Ok(()) => self.handle_presence(),
                 Err(AttemptFailure::Absent(error)) => self.handle_absence(&error).await,
                 Err(AttemptFailure::Refused(reason)) => {
                     self.handle_presence();
-                    self.handle_refused(sequence, &reason).await;
+                    let verdict = self.reader.handle_refused(sequence);
+                    self.settle(sequence, verdict, &reason).await;
+                }
+                Err(AttemptFailure::Broken { error, is_alone }) => {
+                    let reason = format!("the connection ended before its answer: {error}");
+                    let verdict = self.reader.handle_broken(sequence, is_alone);
+                    self.settle(sequence, verdict, &reason).await;
+                    self.suspects.insert(sequence);
+                    broken = Some(error);
                 }
             }
         }
+        if let Some(error) = broken {
+            // They share one attempt to reach the subscriber.
+            self.handle_absence(&error).await;
+        }
     }
 
-    async fn handle_refused(&mut self, sequence: u64, reason: &str) {
+    /// Settles an event that was not acknowledged.
+    async fn settle(&mut self, sequence: u64, verdict: NotAcknowledged, reason: &str) {
         let name = self.subscriber.log_name();
-        match self.reader.handle_refused(sequence) {
+        match verdict {
             NotAcknowledged::Settled => self.subscriber.lock().subscription.handle_unread(1),
             NotAcknowledged::Again { .. } => {
                 self.subscriber.lock().subscription.handle_unread(1);
@@ -368,7 +399,7 @@ impl DurableDelivery<'_> {
                         self.reader.handle_acknowledged([sequence].into_iter());
                         if settled == DeadLetter::Stored {
                             tracing::warn!(
-                                "event {sequence} is a dead letter, because {name} refused it {attempts} times: {reason}"
+                                "event {sequence} is a dead letter, because {name} did not take it {attempts} times: {reason}"
                             );
                         }
                     }

@@ -30,8 +30,10 @@ async fn forward(
     directory: &ObjectDirectory,
     events: &[Events],
 ) -> Result<(), InvokeError> {
-    if let Some(name) = link.link().and_then(|link| link.local_name()) {
+    let within = link.link().and_then(|it| Some((it, it.local_name()?)));
+    if let Some((other, name)) = within {
         let topic = directory.topic(name).ok_or_else(|| no_topic(link))?;
+        other.check_publish(name)?;
         let mut published = Published::default();
         for events in events {
             published.add(topic.publish_forwarded(events.clone()));

@@ -4,9 +4,15 @@
 //! DATA/topics/TOPIC/name          the name of the topic
 //! DATA/topics/TOPIC/log/          its events
 //! DATA/topics/TOPIC/positions/    a file for each durable subscription
+//! DATA/topics/%destroyed-N/       the rest of a topic that was destroyed
 //! ```
 //!
-//! A topic is durable if it has such a folder.
+//! A topic is durable if it has such a folder. The file `name` decides whose folder it is: long names share the name of
+//! a folder if their checks are equal, and an attacker can find such names.
+//!
+//! - `folders/retired.rs`: the removal of folders, which may be interrupted at any moment
+
+mod retired;
 
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
@@ -37,10 +43,26 @@ pub(crate) struct LogFolders {
 
 /// The file with the name of the topic.
 const NAME: &str = "name";
+/// The file that becomes [`NAME`].
+const NEW_NAME: &str = "name.new";
+const LOG: &str = "log";
+const POSITIONS: &str = "positions";
 /// Bytes of a name. The store takes no longer one.
 const NAME_LEN_MAX: usize = 64 * 1024;
 /// A file that says that the topic is being destroyed.
 const DESTROYED: &str = "destroyed";
+/// How many topics may share the name of a folder. Their folders get a number.
+const SHARED_MAX: usize = 16;
+
+/// What the file `name` of a folder says.
+enum Owner {
+    /// There is none: it holds no log.
+    Nobody,
+    /// It belongs to the topic of this name.
+    Topic(String),
+    /// The system does not say.
+    Unreadable,
+}
 
 impl LogFolders {
     pub(crate) fn new(
@@ -66,11 +88,9 @@ impl LogFolders {
     /// Returns true if there is a log of a topic, or something that cannot be looked at in its place. Opening the log
     /// then returns the error.
     pub(crate) fn has(&self, topic: &str) -> bool {
-        let Ok(folder) = self.folder(topic) else {
-            return false;
-        };
-        let found = fs::symlink_metadata(folder.join(NAME));
-        !found.is_err_and(|error| error.kind() == ErrorKind::NotFound)
+        self.root
+            .as_ref()
+            .is_some_and(|root| found(root, topic).is_some())
     }
 
     /// Checks that the log of a topic exists which the store knows as durable.
@@ -100,8 +120,8 @@ impl LogFolders {
     ) -> Result<Arc<TopicLog>, StoreError> {
         let folder = self.folder(topic)?;
         let prepare = || {
-            fs::create_dir_all(folder.join("log"))?;
-            fs::create_dir_all(folder.join("positions"))?;
+            regular_file::create_folder(&folder.join(LOG))?;
+            regular_file::create_folder(&folder.join(POSITIONS))?;
             // If it is there, the hub ended before the topic was destroyed.
             match fs::remove_file(folder.join(DESTROYED)) {
                 Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
@@ -119,8 +139,8 @@ impl LogFolders {
                 "\"{shown}\" belongs to topic {found:?}, expected {topic:?}: use another name for one of them"
             )));
         }
-        let log = open_log(topic, &folder.join("log"), settings)?;
-        let positions = folder.join("positions");
+        let log = open_log(topic, &folder.join(LOG), settings)?;
+        let positions = folder.join(POSITIONS);
         let counts = self.counts.clone();
         TopicLog::open(
             topic,
@@ -150,17 +170,66 @@ impl LogFolders {
 
     /// Removes the log of a topic that was destroyed.
     pub(crate) fn remove(&self, topic: &str) {
-        if let Ok(folder) = self.folder(topic) {
-            remove(&folder);
+        let Some(root) = &self.root else {
+            return;
+        };
+        let mut places = places(root, topic);
+        let own =
+            places.find(|folder| matches!(owner(folder), Owner::Topic(name) if name == topic));
+        if let Some(folder) = own {
+            retire_logged(root, &folder);
         }
     }
 
-    /// Cleans up when the hub starts: removes the rest of destroyed topics, and logs the names of topics that have a
+    /// Removes what is left of an earlier topic of this name, which was destroyed, or of one whose creation was
+    /// interrupted. Call this before a topic is created: its log must not begin with the events of the other.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the system refuses, or there is something that the hub has not made.
+    pub(crate) fn clear(&self, topic: &str) -> Result<(), StoreError> {
+        let Some(root) = &self.root else {
+            return Ok(());
+        };
+        for folder in places(root, topic) {
+            let is_left = match owner(&folder) {
+                Owner::Topic(name) => name == topic && folder.join(DESTROYED).exists(),
+                Owner::Nobody => fs::symlink_metadata(&folder).is_ok(),
+                // Opening the log returns the error.
+                Owner::Unreadable => false,
+            };
+            if is_left {
+                check_made_here(&folder)?;
+                retired::retire(root, &folder).map_err(|error| failed("remove", &folder, error))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Cleans up when the hub starts, before any log is opened: removes the rest of destroyed topics whose removal was
+    /// interrupted, and moves the log of a topic without a name. An earlier hub kept that where the folders of all topics
+    /// are, and removed them with it.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the system refuses.
+    pub(crate) fn prepare(&self) -> Result<(), StoreError> {
+        let Some(root) = &self.root else {
+            return Ok(());
+        };
+        retired::remove_all(root);
+        if matches!(owner(root), Owner::Topic(name) if name.is_empty()) {
+            let folder = root.join(file_name(""));
+            move_nameless(root, &folder).map_err(|error| failed("move the log in", root, error))?;
+        }
+        Ok(())
+    }
+
+    /// Cleans up when the hub has started: removes the rest of destroyed topics, and logs the names of topics that have a
     /// log and are not in the store.
     pub(crate) fn tidy(&self, is_known: impl Fn(&str) -> bool) {
-        let Some(entries) = self.root.as_ref().and_then(|root| fs::read_dir(root).ok()) else {
+        let Some(root) = &self.root else {
             return;
         };
+        let entries = fs::read_dir(root).into_iter().flatten();
         for folder in entries.flatten().map(|entry| entry.path()) {
             let name = match regular_file::read_text(&folder.join(NAME), NAME_LEN_MAX) {
                 Ok(name) if is_known(&name) => continue,
@@ -173,8 +242,8 @@ impl LogFolders {
                     continue;
                 }
             };
-            match folder.join(DESTROYED).exists() {
-                true => remove(&folder),
+            match folder.join(DESTROYED).exists() && check_made_here(&folder).is_ok() {
+                true => retire_logged(root, &folder),
                 false => tracing::warn!(
                     "\"{}\" holds the events of topic {name:?}, which does not exist: create the topic again to use them, or \
                      delete the folder",
@@ -184,19 +253,125 @@ impl LogFolders {
         }
     }
 
+    /// The folder of the log of a topic, or the one that it gets.
     fn folder(&self, topic: &str) -> Result<PathBuf, StoreError> {
-        match &self.root {
-            Some(root) => Ok(root.join(file_name(topic))),
-            None => Err(StoreError::new(format!(
+        let Some(root) = &self.root else {
+            return Err(StoreError::new(format!(
                 "topic {topic:?} cannot be durable, because the hub keeps nothing on disk: set data (floe serve --data DIRECTORY)"
-            ))),
-        }
+            )));
+        };
+        let free = || places(root, topic).find(|folder| matches!(owner(folder), Owner::Nobody));
+        found(root, topic).or_else(free).ok_or_else(|| {
+            let shown = root.join(file_name(topic));
+            StoreError::new(format!(
+                "topic {topic:?} cannot be durable, because \"{}\" belongs to another topic: use another name for one of them",
+                shown.display()
+            ))
+        })
     }
 }
 
+/// The folders that the log of a topic may have.
+fn places(root: &Path, topic: &str) -> impl Iterator<Item = PathBuf> {
+    let first = file_name(topic);
+    let count = match first.len() {
+        FILE_NAME_MAX.. => SHARED_MAX,
+        _ => 1,
+    };
+    let root = root.to_owned();
+    (1..=count).map(move |number| match number {
+        1 => root.join(&first),
+        _ => root.join(format!("{first}-{number}")),
+    })
+}
+
+/// The folder of the log of a topic, or one that it may have and that cannot be looked at; `None` if it has none.
+fn found(root: &Path, topic: &str) -> Option<PathBuf> {
+    let mut unreadable = None;
+    for folder in places(root, topic) {
+        match owner(&folder) {
+            Owner::Topic(name) if name == topic => return Some(folder),
+            Owner::Unreadable if unreadable.is_none() => unreadable = Some(folder),
+            _ => {}
+        }
+    }
+    unreadable
+}
+
+fn owner(folder: &Path) -> Owner {
+    match regular_file::read_text(&folder.join(NAME), NAME_LEN_MAX) {
+        Ok(name) => Owner::Topic(name),
+        Err(error) if error.kind() == ErrorKind::NotFound => Owner::Nobody,
+        Err(_) => Owner::Unreadable,
+    }
+}
+
+/// Checks that a folder holds nothing but a log of the hub, so that it may be removed.
+///
+/// # Errors
+/// [`StoreError`] if it holds something else, or cannot be read.
+fn check_made_here(folder: &Path) -> Result<(), StoreError> {
+    let entries = fs::read_dir(folder).map_err(|error| failed("read", folder, error))?;
+    for entry in entries {
+        let entry = entry.map_err(|error| failed("read", folder, error))?;
+        let file = entry.file_name();
+        if ![NAME, NEW_NAME, DESTROYED, LOG, POSITIONS]
+            .iter()
+            .any(|ours| file == *ours)
+        {
+            return Err(StoreError::new(format!(
+                "\"{}\" is in the place of a new log: expected nothing there, or what a destroyed topic left; move it away",
+                entry.path().display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn retire_logged(root: &Path, folder: &Path) {
+    if let Err(error) = retired::retire(root, folder) {
+        tracing::error!("cannot remove \"{}\": {error}", folder.display());
+    }
+}
+
+/// Moves the log of the topic without a name, which is where the folders of other topics are. Its parts may be in the
+/// folders of topics with the names of the parts, which stay.
+fn move_nameless(root: &Path, folder: &Path) -> io::Result<()> {
+    for part in [LOG, POSITIONS] {
+        let (from, to) = (root.join(part), folder.join(part));
+        regular_file::create_folder(&to)?;
+        let entries = match fs::read_dir(&from) {
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            entries => entries?,
+        };
+        for entry in entries {
+            let entry = entry?;
+            let file = entry.file_name();
+            let is_of_topic = [NAME, NEW_NAME, DESTROYED].iter().any(|own| file == *own);
+            if entry.file_type()?.is_file() && !is_of_topic {
+                fs::rename(entry.path(), to.join(file))?;
+            }
+        }
+        // It stays if it is the folder of a topic.
+        let _ = fs::remove_dir(&from);
+    }
+    for file in [DESTROYED, NAME] {
+        match fs::rename(root.join(file), folder.join(file)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    File::open(folder)?.sync_all()?;
+    File::open(root)?.sync_all()
+}
+
 /// The name of the file or folder for something with any name. Names that differ have different files, unless they are very
-/// long.
+/// long. It is never a path, and never empty.
 pub(super) fn file_name(name: &str) -> String {
+    if name.is_empty() {
+        // No other name has this file: a per cent sign is written as `%25`.
+        return "%".to_owned();
+    }
     let mut file = String::new();
     for byte in name.bytes() {
         match byte {
@@ -219,7 +394,7 @@ fn write_name(folder: &Path, topic: &str) -> io::Result<()> {
     if path.exists() {
         return Ok(());
     }
-    let new = folder.join("name.new");
+    let new = folder.join(NEW_NAME);
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
     let mut file = regular_file::open(&new, &mut options)?;
@@ -230,14 +405,6 @@ fn write_name(folder: &Path, topic: &str) -> io::Result<()> {
         File::open(folder)?.sync_all()?;
     }
     Ok(())
-}
-
-fn remove(folder: &Path) {
-    match fs::remove_dir_all(folder) {
-        Ok(()) => {}
-        Err(error) if error.kind() == ErrorKind::NotFound => {}
-        Err(error) => tracing::error!("cannot remove \"{}\": {error}", folder.display()),
-    }
 }
 
 fn open_log(
@@ -265,16 +432,4 @@ fn failed(what: &str, folder: &Path, error: io::Error) -> StoreError {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_name_has_a_file_of_its_own_that_every_file_system_takes() {
-        assert_eq!(file_name("ticker-1"), "ticker-1");
-        assert_eq!(file_name("../a b"), "%2e%2e%2fa%20b");
-        assert_eq!(file_name("ä"), "%c3%a4");
-        let long = |end: &str| file_name(&format!("{}{end}", "x".repeat(489)));
-        assert_eq!(long("").len(), FILE_NAME_MAX);
-        assert_ne!(long("a"), long("b"));
-    }
-}
+mod tests;

@@ -1,5 +1,6 @@
 //! A durable subscription: its position in the log of its topic, and the events that it reads next.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
@@ -346,6 +347,23 @@ impl Reader {
         drop(state);
         self.changed.notify_waiters();
         verdict
+    }
+
+    /// The connection ended before the answer to an event, which may have been alone in flight.
+    pub(crate) fn handle_broken(&self, sequence: u64, is_alone: bool) -> NotAcknowledged {
+        let mut state = self.lock();
+        let now = Instant::now();
+        let verdict = state.position.handle_broken(sequence, is_alone, now);
+        state.saver.is_unsaved = true;
+        drop(state);
+        self.changed.notify_waiters();
+        verdict
+    }
+
+    /// Keeps those of the events that are still pending.
+    pub(crate) fn retain_pending(&self, sequences: &mut BTreeSet<u64>) {
+        let position = &self.lock().position;
+        sequences.retain(|sequence| position.is_pending(*sequence));
     }
 
     /// An event could not become a dead letter. It is delivered again after this time.

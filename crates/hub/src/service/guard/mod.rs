@@ -103,6 +103,37 @@ impl Guard {
         }
     }
 
+    /// Who calls, so that rules can be asked about it later; `None` for a call from within the program, which is trusted.
+    pub(crate) fn caller(&self, current: &Current) -> Option<Arc<Caller>> {
+        let connection = current.connection()?;
+        match self.verdict(current, Action::Observe, "") {
+            Ok(Some(verdict)) => Some(verdict.caller),
+            // Nothing is asked now, but after a reload there may be rules.
+            _ => Some(Arc::new(connection.remember(Peer::new).nobody())),
+        }
+    }
+
+    /// Checks that somebody who called before may do this with a topic under the rules of this moment.
+    ///
+    /// # Errors
+    /// It may not; the audit log knows why.
+    pub(crate) fn check_caller(
+        &self,
+        caller: &Caller,
+        action: Action,
+        topic: &str,
+    ) -> Result<(), SystemException> {
+        if self.is_open() {
+            return Ok(());
+        }
+        let decision = self.access().decide(caller, action, topic);
+        if decision.is_allowed {
+            return Ok(());
+        }
+        let reason = Reason::Rules(decision.decided);
+        Err(self.refuse(Refusal::of(caller, action, topic, reason)))
+    }
+
     /// How many requests were refused.
     pub(crate) fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)

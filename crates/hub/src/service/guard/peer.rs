@@ -87,6 +87,13 @@ impl Peer {
         }
     }
 
+    /// The caller without a token.
+    pub(super) fn nobody(&self) -> Caller {
+        let mut caller = Caller::anonymous(self.place);
+        caller.certificate.clone_from(&self.certificate);
+        caller
+    }
+
     pub(super) fn place(&self) -> Place {
         self.place
     }
@@ -158,8 +165,7 @@ impl Peer {
         }
         let claims = token.map(|token| rules.access.claims(token, now));
         let claims = claims.transpose().map_err(NotKnown::Token)?;
-        let mut caller = Caller::anonymous(self.place);
-        caller.certificate.clone_from(&self.certificate);
+        let mut caller = self.nobody();
         let mut expires = u64::MAX;
         if let Some(claims) = claims {
             expires = claims.expires;

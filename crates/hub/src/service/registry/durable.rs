@@ -84,6 +84,11 @@ impl Registry {
             if self.directory.topic(name).is_some() {
                 continue;
             }
+            let text = |refusal: ChangeError| {
+                StoreError::new(format!("the settings name a durable topic: {refusal}"))
+            };
+            self.check_topic_name(name).map_err(text)?;
+            self.logs.clear(name)?;
             let log = self.log_of(name, true)?;
             let mut changes = self.lock_changes();
             let change = Change::CreateTopic {

@@ -56,7 +56,7 @@ impl Registry {
         communicator: &Communicator,
     ) {
         let instance = &self.settings().instance_name;
-        let link = TopicLink::new(link, instance, |reference| {
+        let link = TopicLink::new(link, instance, &self.guard, |reference| {
             communicator.proxy_from(reference)
         });
         let (name, settings) = (topic.shared_name(), self.queue_settings());

@@ -32,6 +32,7 @@ impl Registry {
             return Err(ChangeError::TopicExists);
         }
         self.check_topic_name(&name)?;
+        self.logs.clear(&name)?;
         let (usage, limits) = (self.usage(), self.live_settings().limits);
         usage.check_topics(&limits)?;
         self.users().check(Counted::Topics, user.as_ref(), 0)?;

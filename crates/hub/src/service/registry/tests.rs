@@ -270,6 +270,7 @@ async fn new_recipients_follow_changed_settings() {
         topic: "IceStorm/topic.other".parse().unwrap(),
         receiver: None,
         cost: 0,
+        maker: None,
     };
     let linked = world.registry.link(&topic, link, &world.communicator);
     linked.unwrap();

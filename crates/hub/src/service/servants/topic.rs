@@ -11,6 +11,7 @@ use floe::contracts::ice_storm::{
     TopicInternalProxy, TopicLinkProxy, TopicProxy,
 };
 use floe::encoding::Encoder;
+use floe::message::RequestFailed;
 use floe::reference::Target;
 use floe::{
     Current, EncodingVersion, Identity, InvocationMode, InvokeError, Proxy, Reference,
@@ -26,10 +27,11 @@ use crate::core::{
     subscriber_publisher_name, topic_name,
 };
 use crate::error::ChangeError;
+use crate::service::directory::Object;
 use crate::service::guard;
 use crate::service::registry::{ENDED_AT_A_TIME, Registry};
 use crate::service::topic::Topic;
-use crate::store::StoredLink;
+use crate::store::{StoredCaller, StoredLink};
 
 pub(super) struct TopicServant {
     registry: Arc<Registry>,
@@ -76,23 +78,57 @@ impl TopicServant {
             return Err(SystemException::UnknownLocalException(text).into());
         }
         let name = named_topic(&identity.name);
-        let is_ours = identity.category == self.registry.settings().instance_name
-            && identity.name == topic_name(name)
-            && facet.is_empty();
+        let is_ours = identity.category == self.registry.settings().instance_name;
         // A proxy without endpoints or adapter id counts as an object of the hub.
-        let is_here =
-            matches!(topic.reference().target, Target::WellKnown) || self.is_own(topic.reference());
-        if is_ours && is_here && self.registry.directory().topic(name).is_some() {
-            let guard = self.registry.guard();
-            guard.check(current, Action::Link, name)?;
-            return Ok(None);
+        let may_be_here = is_ours && matches!(topic.reference().target, Target::WellKnown);
+        let is_topic = is_ours && identity.name == topic_name(name) && facet.is_empty();
+        if may_be_here && is_topic && self.registry.directory().topic(name).is_some()
+            || self.is_own(topic).await?
+        {
+            return match is_topic && self.registry.directory().topic(name).is_some() {
+                true => {
+                    let guard = self.registry.guard();
+                    guard.check(current, Action::Link, name)?;
+                    // Events that come over the link are published there.
+                    guard.check(current, Action::Publish, name)?;
+                    Ok(None)
+                }
+                false => Err(self.no_topic(topic.reference()).into()),
+            };
         }
         let topic = self.check_proxy(current, Action::Link, topic)?;
         let limit = self.registry.live_settings().send_timeout;
-        let topic = TopicInternalProxy::from_proxy(topic.ice_timeout(limit));
+        let topic = TopicInternalProxy::from_proxy(topic.ice_timeout(limit).as_given());
         let receiver = topic.get_link_proxy().await?;
         let receiver = self.check_proxy(current, Action::Link, receiver.as_proxy())?;
+        if self.is_own(&receiver).await? {
+            // The other topic may be a false one, whose link would publish with the rights of this hub.
+            let text = format!(
+                "expected an object of another program to send events to, got \"{receiver}\", which is an object of this hub: \
+                 link its topic instead"
+            );
+            return Err(SystemException::UnknownLocalException(text).into());
+        }
         Ok(Some(receiver.reference().clone()))
+    }
+
+    /// The answer of an object of this hub, which is no topic, to a call that only topics take. It is not called: a call from
+    /// within the hub is trusted.
+    fn no_topic(&self, reference: &Reference) -> SystemException {
+        let Reference {
+            identity, facet, ..
+        } = reference;
+        let failed = RequestFailed {
+            identity: identity.clone(),
+            facet: facet.clone(),
+            operation: "getLinkProxy".to_owned(),
+        };
+        let is_ours = identity.category == self.registry.settings().instance_name;
+        match self.registry.directory().find(&identity.name) {
+            Some(Object::Topic(_)) if is_ours => SystemException::FacetNotExist(failed),
+            Some(_) if is_ours => SystemException::OperationNotExist(failed),
+            _ => SystemException::ObjectNotExist(failed),
+        }
     }
 
     /// Checks that the caller may do this with the topic.
@@ -112,11 +148,22 @@ impl TopicServant {
         Ok(guard.check_proxy(current, action, self.topic.name(), proxy)?)
     }
 
-    /// Returns true if an object is one of the hub's own. Events for it would come back, or do what only their
-    /// publisher may do.
-    fn is_own(&self, subscriber: &Reference) -> bool {
+    /// Returns true if an object is one of the hub's own, or another one of this program which only those who are trusted may
+    /// call. Events for it would come back, or do what only their publisher may do.
+    ///
+    /// # Errors
+    /// None of its hosts has an address.
+    async fn is_own(&self, proxy: &Proxy) -> Result<bool, InvokeError> {
         let adapters = self.registry.adapters();
-        adapters.is_some_and(|adapters| guard::is_one_of(&adapters.all(), subscriber))
+        let reference = proxy.reference();
+        if adapters.is_some_and(|adapters| guard::is_one_of(&adapters.all(), reference)) {
+            return Ok(true);
+        }
+        // A proxy of its own: one that came over a connection may be bound to that.
+        Ok(proxy
+            .leads_back()
+            .await
+            .map_err(InvokeError::NotDispatched)?)
     }
 
     /// The exception for an invalid subscription. If the object is subscribed already, the exception says that instead.
@@ -177,11 +224,6 @@ impl TopicContract for TopicServant {
             None => self.check_proxy(current, Action::Subscribe, &subscriber)?,
         };
         let Reference { mode, identity, .. } = subscriber.reference();
-        if self.is_own(subscriber.reference()) {
-            let reason =
-                format!("\"{subscriber}\" is an object of this hub: link the topics instead");
-            return Err(self.refused(identity, InvalidSubscriber { reason }));
-        }
         let limits = self.registry.live_settings().limits;
         limits
             .check_qos(&qos)
@@ -193,6 +235,22 @@ impl TopicContract for TopicServant {
         limits
             .check_proxy(encoded_len(&subscriber), endpoints)
             .map_err(|reason| self.refused(identity, InvalidSubscriber { reason }))?;
+        let is_own = match subscriber.is_fixed() {
+            true => Ok(false),
+            false => self.is_own(&subscriber).await,
+        };
+        let reason = match is_own {
+            Ok(false) => None,
+            Ok(true) => Some(format!(
+                "\"{subscriber}\" is an object of this hub: link the topics instead"
+            )),
+            Err(error) => Some(format!(
+                "\"{subscriber}\" leads nowhere: expected a host that has an address: {error}"
+            )),
+        };
+        if let Some(reason) = reason {
+            return Err(self.refused(identity, InvalidSubscriber { reason }));
+        }
         let parsed =
             Qos::parse(&qos, *mode).map_err(|error| self.refused(identity, bad_qos(error)))?;
         check_dead_letters(&self.registry, &self.topic, &parsed, current)
@@ -249,6 +307,7 @@ impl TopicContract for TopicServant {
             topic: other,
             receiver,
             cost,
+            maker: self.registry.guard().caller(current).map(StoredCaller),
         };
         let (topic, communicator) = (self.topic.clone(), current.adapter().communicator().clone());
         let linked = self

@@ -276,6 +276,7 @@ fn link(to: &str, receiver: Option<&str>) -> StoredLink {
         topic: to.parse().unwrap(),
         receiver: receiver.map(|receiver| receiver.parse().unwrap()),
         cost: -3,
+        maker: None,
     }
 }
 

@@ -137,7 +137,7 @@ impl Model {
             match attempt {
                 Ok(()) => assert!(self.acknowledged.contains(&sequence)),
                 Err(AttemptFailure::Absent(_)) => self.is_absence_reported = true,
-                Err(AttemptFailure::Refused(_)) => {
+                Err(AttemptFailure::Refused(_) | AttemptFailure::Broken { .. }) => {
                     assert!(self.refused.remove(&sequence), "once each");
                     self.undelivered.insert(sequence);
                 }
@@ -291,4 +291,54 @@ fn replies_that_say_one_after_the_other_that_the_object_is_missing_are_one_attem
         matches!(&attempts[..], [(0, Err(AttemptFailure::Absent(_)))]),
         "{attempts:?}"
     );
+}
+
+/// The ends of deliveries, by sequence: whether an event was alone in flight when its connection ended.
+fn broken(in_flight: &mut DurableInFlight<u64>) -> Vec<(u64, bool)> {
+    let attempts = in_flight.take_attempts().into_iter();
+    let broken = attempts.filter_map(|(sequence, attempt)| match attempt {
+        Err(AttemptFailure::Broken { is_alone, .. }) => Some((sequence, is_alone)),
+        _ => None,
+    });
+    broken.collect()
+}
+
+#[test]
+fn a_connection_that_ends_before_an_answer_counts_against_the_only_event_that_was_in_flight() {
+    let now = Instant::now();
+    let lost = || {
+        InvokeError::PerhapsDispatched(LocalError::ConnectionLost {
+            peer: String::new(),
+            reason: String::new(),
+        })
+    };
+    let mut in_flight = DurableInFlight::new(Window::new(3, WINDOW_MAX));
+    let send = |in_flight: &mut DurableInFlight<u64>, sequences: &[u64]| {
+        let first = in_flight.next();
+        let numbers = first..first + sequences.len() as u64;
+        let events = sequences.iter().map(|sequence| LogEvent {
+            sequence: *sequence,
+            len: 10,
+        });
+        in_flight.note_sent(events, numbers.clone(), now, |_| ());
+        numbers
+    };
+    let numbers = send(&mut in_flight, &[5, 6]);
+    let ended = in_flight.handle_answers(numbers.map(|it| (it, Err(lost()))), now, |_| ());
+    assert!(ended.has_refused && ended.undelivered.is_empty());
+    assert_eq!(broken(&mut in_flight), [(5, false), (6, false)]);
+    // One follows before the end of the other.
+    let first = send(&mut in_flight, &[5]);
+    let second = send(&mut in_flight, &[6]);
+    let numbers = first.chain(second);
+    in_flight.handle_answers(numbers.map(|it| (it, Err(lost()))), now, |_| ());
+    assert_eq!(broken(&mut in_flight), [(5, false), (6, false)]);
+    let numbers = send(&mut in_flight, &[5]);
+    in_flight.handle_answers(numbers.map(|it| (it, Err(lost()))), now, |_| ());
+    assert_eq!(broken(&mut in_flight), [(5, true)]);
+    // What was surely not sent says nothing.
+    let numbers = send(&mut in_flight, &[5]);
+    let ended = in_flight.handle_answers(numbers.map(|it| (it, Err(absence()))), now, |_| ());
+    assert_eq!((ended.undelivered, ended.has_refused), (vec![5], false));
+    assert_eq!(broken(&mut in_flight), []);
 }

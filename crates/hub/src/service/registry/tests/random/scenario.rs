@@ -263,6 +263,7 @@ impl Scenario {
             topic: self.adapter.proxy(identity.clone()).reference().clone(),
             receiver: None,
             cost: 0,
+            maker: None,
         };
         let linked = self.registry.link(topic, link, &self.communicator);
         if is_linked {
