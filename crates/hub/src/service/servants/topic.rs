@@ -160,10 +160,7 @@ impl TopicServant {
             return Ok(true);
         }
         // A proxy of its own: one that came over a connection may be bound to that.
-        Ok(proxy
-            .leads_back()
-            .await
-            .map_err(InvokeError::NotDispatched)?)
+        proxy.leads_back().await.map_err(InvokeError::NotDispatched)
     }
 
     /// The exception for an invalid subscription. If the object is subscribed already, the exception says that instead.
