@@ -159,11 +159,8 @@ impl TopicServant {
         if adapters.is_some_and(|adapters| guard::is_one_of(&adapters.all(), reference)) {
             return Ok(true);
         }
-        // A proxy of its own: one that came over a connection may be bound to that.
-        Ok(proxy
-            .leads_back()
-            .await
-            .map_err(InvokeError::NotDispatched)?)
+        let leads_back = proxy.leads_back().await;
+        leads_back.map_err(InvokeError::NotDispatched)
     }
 
     /// The exception for an invalid subscription. If the object is subscribed already, the exception says that instead.
