@@ -41,7 +41,7 @@ struct Jump {
     micros: i64,
 }
 
-/// What an operator should know about the system's clock.
+/// News for an operator about the system's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ClockNotice {
     /// It has jumped by so many microseconds, and is not followed.
