@@ -1,5 +1,5 @@
-//! What a server says on standard error, written by a thread of its own: standard error may be a pipe that nobody reads,
-//! and a server must not wait for its log.
+//! Standard error of a server, written by a thread of its own: it may be a pipe that nobody reads, and a server must not wait
+//! for its log.
 
 use std::collections::VecDeque;
 use std::io::Write;

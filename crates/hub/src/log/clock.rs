@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::core::log::{ClockNotice, EventTime, Reading, SteadyClock};
+use crate::core::log::{ClockNotice, ClockReading, EventTime, SteadyClock};
 use crate::lock::Mutex;
 
 /// One for all logs, so that a jump is logged once.
@@ -12,7 +12,7 @@ impl EventTime {
     /// The time of the system's clock. If that jumps, the time goes on as before, and follows it only once it has stayed
     /// where it is for ten minutes.
     pub fn now() -> Self {
-        let reading = Reading {
+        let reading = ClockReading {
             system: system_time(),
             up: up_time(),
         };

@@ -111,7 +111,7 @@ pub(crate) struct StoredLink {
     /// time.
     pub(crate) receiver: Option<Reference>,
     pub(crate) cost: i32,
-    /// Who made it; `None` for this program itself, and for links that earlier hubs stored.
+    /// The caller who made it; `None` for this program itself, and for links that earlier hubs stored.
     pub(crate) maker: Option<StoredCaller>,
 }
 

@@ -46,5 +46,5 @@ pub(crate) use record::Record;
 pub(crate) use recovery::{Examined, FoundDamage, Recovery, Scan, ScanStep};
 pub use retention::{PerKey, Retention};
 pub(crate) use segment::{Header, IndexEntry, Trailer, segment_first, segment_name};
-pub(crate) use steady_clock::{ClockNotice, Reading, SteadyClock};
+pub(crate) use steady_clock::{ClockNotice, ClockReading, SteadyClock};
 pub(crate) use writer::{Commit, Division, Lost, Step, Writer};

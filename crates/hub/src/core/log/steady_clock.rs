@@ -17,16 +17,16 @@ use super::EventTime;
 #[derive(Debug, Default)]
 pub(crate) struct SteadyClock {
     /// The last moment at which both clocks agreed.
-    agreed: Option<Reading>,
+    agreed: Option<ClockReading>,
     /// A jump that is not followed yet.
     jump: Option<Jump>,
     /// Jumps ahead that were followed, and by how much: the newest [`SteadyClock::FOLLOWED_MAX`].
     followed: VecDeque<(EventTime, Duration)>,
 }
 
-/// What both clocks say at one moment.
+/// The times of both clocks at one moment.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Reading {
+pub(crate) struct ClockReading {
     /// The system's clock.
     pub(crate) system: EventTime,
     /// The time since the computer started, the time included in which it slept.
@@ -41,7 +41,7 @@ struct Jump {
     micros: i64,
 }
 
-/// What an operator should know about the system's clock.
+/// News for an operator about the system's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ClockNotice {
     /// It has jumped by so many microseconds, and is not followed.
@@ -62,7 +62,7 @@ impl SteadyClock {
     const FOLLOWED_MAX: usize = 16;
 
     /// The time now.
-    pub(crate) fn now(&mut self, reading: Reading) -> (EventTime, Option<ClockNotice>) {
+    pub(crate) fn now(&mut self, reading: ClockReading) -> (EventTime, Option<ClockNotice>) {
         let Some(agreed) = self.agreed else {
             self.agreed = Some(reading);
             return (reading.system, None);
@@ -154,7 +154,7 @@ mod tests {
         fn after(&mut self, seconds: u64) -> (i64, Option<ClockNotice>) {
             self.up += seconds;
             let system = (START as i64 + self.up as i64 - 5 + self.ahead) as u64;
-            let reading = Reading {
+            let reading = ClockReading {
                 system: EventTime(system * 1_000_000),
                 up: Duration::from_secs(self.up),
             };

@@ -64,7 +64,7 @@ pub(super) struct Source {
     record_len: u64,
     salt: u32,
     is_compacted: bool,
-    /// What readers see of its times, if the clock was wrong.
+    /// The bounds of its times as readers see them, if the clock was wrong.
     times: Option<PlausibleTimes>,
     /// Where to begin. `None` if the index in the file must be asked.
     offset: Option<u64>,

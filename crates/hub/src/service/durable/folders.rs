@@ -54,7 +54,7 @@ const DESTROYED: &str = "destroyed";
 /// How many topics may share the name of a folder. Their folders get a number.
 const SHARED_MAX: usize = 16;
 
-/// What the file `name` of a folder says.
+/// The owner of a folder, as its file `name` says.
 enum Owner {
     /// There is none: it holds no log.
     Nobody,

@@ -103,7 +103,7 @@ impl Guard {
         }
     }
 
-    /// Who calls, so that rules can be asked about it later; `None` for a call from within the program, which is trusted.
+    /// The caller, so that rules can be asked about it later; `None` for a call from within the program, which is trusted.
     pub(crate) fn caller(&self, current: &Current) -> Option<Arc<Caller>> {
         let connection = current.connection()?;
         match self.verdict(current, Action::Observe, "") {

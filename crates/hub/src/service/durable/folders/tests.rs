@@ -30,7 +30,7 @@ impl Data {
         Self(path)
     }
 
-    /// What a hub has that starts here.
+    /// The folders of a hub that starts here.
     fn start(&self) -> LogFolders {
         let users = Arc::new(UserAccounts::new(HubLimits::default()));
         let store = StoreSettings::Disk(self.0.clone());
