@@ -34,7 +34,7 @@ pub(crate) fn is_no_event(operation: &str) -> bool {
     matches!(operation, "ice_ping" | "ice_isA" | "ice_id" | "ice_ids")
 }
 
-/// What is wrong, in the words of the system if it refused something: the text of the library does not name that.
+/// Tells what is wrong, in the words of the system if it refused something: the text of the library does not name that.
 pub(crate) fn cause(error: &McapError) -> String {
     match error {
         McapError::Io(error) => error.to_string(),

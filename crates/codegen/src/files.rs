@@ -72,7 +72,7 @@ impl BuiltIn {
         }
     }
 
-    /// What a file brings in the version of Ice besides what ours brings.
+    /// Lists what a file brings in the version of Ice besides what ours brings.
     fn extra(self, name: &str) -> Option<&'static [&'static str]> {
         let extra = match self.language {
             Language::V37 => EXTRA_37,
@@ -147,7 +147,7 @@ const ONLY_38: &[&str] = &[
     "Ice/ReplyStatus.ice",
 ];
 
-/// What files bring in Ice 3.7 besides what ours bring.
+/// Files bring this in Ice 3.7, besides what ours bring.
 ///
 /// Source: observed, as above.
 const EXTRA_37: &[(&str, &[&str])] = &[
@@ -163,7 +163,7 @@ const EXTRA_37: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The same in Ice 3.8.
+/// Files bring this in Ice 3.8, besides what ours bring.
 const EXTRA_38: &[(&str, &[&str])] = &[
     ("Glacier2/Router.ice", &["Glacier2/SSLSession.ice"]),
     (

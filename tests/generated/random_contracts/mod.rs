@@ -88,7 +88,7 @@ fn number(variable: &str) -> Option<u64> {
     )
 }
 
-/// What the gate has time for.
+/// As many as the gate has time for.
 const USUAL_COUNT: u64 = 20;
 const USUAL_SEED: u64 = 1;
 

@@ -13,7 +13,7 @@ use floe_tests::workspace;
 /// A Slice compiler of Ice.
 struct Compiler {
     program: PathBuf,
-    /// What it needs to accept module `Ice`.
+    /// The option that it needs to accept module `Ice`.
     own_modules: &'static [&'static str],
     /// The folder of the Slice files that come with it.
     slices: PathBuf,

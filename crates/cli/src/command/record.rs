@@ -107,7 +107,7 @@ impl Record {
         })
     }
 
-    /// What shows the events to viewers, if that is wanted.
+    /// Shows the events to viewers, if that is wanted.
     fn view(&self) -> Result<Option<View>, Failure> {
         match self.form {
             Some(Form::Ice) => Ok(None),

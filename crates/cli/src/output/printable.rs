@@ -13,7 +13,7 @@ pub(super) fn escaped(text: &str) -> Cow<'_, str> {
     escaped_if(text, |c| is_obeyed(c) && !matches!(c, '\n' | '\t'))
 }
 
-/// The same for a text that is to stay on one line: line ends are escaped, too.
+/// Does so for a text that is to stay on one line: line ends are escaped, too.
 pub(crate) fn escaped_line(text: &str) -> Cow<'_, str> {
     escaped_if(text, |c| is_obeyed(c) && c != '\t')
 }

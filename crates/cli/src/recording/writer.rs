@@ -25,7 +25,7 @@ pub(crate) struct RecordingWriter {
     writer: ManuallyDrop<Writer<BufWriter<File>>>,
     topics: Vec<String>,
     channels: Vec<Channel>,
-    /// The same events for viewers, if that is wanted.
+    /// These events for viewers, if that is wanted.
     view: Option<View>,
 }
 

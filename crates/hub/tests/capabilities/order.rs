@@ -73,7 +73,7 @@ enum Face {
     Pull,
 }
 
-/// What happens in one round.
+/// The events of one round, and what happens meanwhile.
 #[derive(Debug, Clone)]
 struct Round {
     face: Face,
@@ -211,7 +211,7 @@ async fn relay(listener: TcpListener, target: u16, breaks: broadcast::Sender<()>
     }
 }
 
-/// What a consumer got, and how it behaves.
+/// A consumer: the events that it got, and how it behaves.
 #[derive(Clone)]
 struct Consumer {
     got: Arc<Mutex<Vec<Numbered>>>,

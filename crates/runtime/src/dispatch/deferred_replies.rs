@@ -17,7 +17,7 @@ pub(crate) struct DeferredReply {
     /// The request; a oneway request gets no reply, and is held all the same.
     pub(super) id: RequestId,
     pub(super) encoding: EncodingVersion,
-    /// What the request takes of the limits of its connection: at first, what it wants.
+    /// The part of the limits of its connection that the request takes: at first, the part that it wants.
     pub(super) held: u32,
     /// Answered instead of an empty result.
     pub(super) exception: Option<Box<SystemException>>,
@@ -43,7 +43,7 @@ impl DeferredReply {
         self.held = 0;
     }
 
-    /// What a request with parameters of this length takes of the limits. It has no task, so its bytes alone count.
+    /// Returns the part of the limits that a request with parameters of this length takes. It has no task, so its bytes alone count.
     pub(super) fn wanted(parameters_len: usize) -> u32 {
         u32::try_from(1 + parameters_len / PERMIT_LEN).unwrap_or(u32::MAX)
     }

@@ -31,7 +31,7 @@ pub(super) fn legible(bytes: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(legible)
 }
 
-/// What a byte belongs to.
+/// The part of a file that a byte belongs to.
 #[derive(Clone, Copy)]
 enum Place {
     Code,

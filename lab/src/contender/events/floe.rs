@@ -38,7 +38,7 @@ pub(crate) const FLOE: Contender = Contender {
     }),
 };
 
-/// The same hub, with blocking publishers and servants as subscribers, without a single setting either.
+/// That hub, with blocking publishers and servants as subscribers, without a single setting either.
 pub(crate) const FLOE_SERVANT: Contender = Contender {
     name: "floe-servant",
     refusal: |_| None,

@@ -48,7 +48,7 @@ pub(crate) const FLOE: Contender = contender!("floe", Subscribers::Streams);
 /// Subscribers are servants, at endpoints of their own.
 pub(crate) const FLOE_SERVANT: Contender = contender!("floe-servant", Subscribers::Servants);
 
-/// What subscribers are.
+/// The kind of all subscribers.
 #[derive(Debug, Clone, Copy)]
 enum Subscribers {
     Streams,

@@ -1,4 +1,4 @@
-//! What a dispatch takes of one read: events in their order, and the replies that leave later.
+//! The part of a read that a dispatch takes: events in their order, and the replies that leave later.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use floe_wire::message::SystemException;
 use tokio::sync::oneshot;
 
-use super::{Inbox, Item, State, Waited, not_taken, wake};
+use super::{Content, Inbox, Item, Waited, not_taken, wake};
 use crate::codegen::TypedEvent;
 use crate::dispatch::{
     DeferredReplies, DeferredReply, Request, RequestSource, RequestTaker, Taken,
@@ -20,7 +20,7 @@ pub(in crate::hub) struct Batch<'a, E: Send + 'static> {
     inbox: &'a Arc<Inbox<E>>,
     /// The connection that answers later; `None` if the caller waits for the outcome of the dispatch.
     source: Option<&'a Arc<dyn RequestSource>>,
-    admission: Admission,
+    admission: StreamEntry,
     /// How many requests it has taken.
     taken: usize,
     items: VecDeque<Item<E>>,
@@ -34,9 +34,9 @@ pub(in crate::hub) struct Batch<'a, E: Send + 'static> {
     refusal: Option<SystemException>,
 }
 
-/// Whether the stream takes events.
+/// Says if the stream takes events.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Admission {
+enum StreamEntry {
     Open,
     /// Nobody reads the stream any more.
     Closed,
@@ -53,9 +53,9 @@ impl<E: TypedEvent> Inbox<E> {
     ) -> Batch<'a, E> {
         let mut state = self.lock();
         let admission = match source {
-            _ if state.is_closed => Admission::Closed,
-            Some(source) if !self.admits(&mut state, source) => Admission::Late,
-            _ => Admission::Open,
+            _ if state.is_closed => StreamEntry::Closed,
+            Some(source) if !self.admits(&mut state, source) => StreamEntry::Late,
+            _ => StreamEntry::Open,
         };
         let waiting = state.arrived - self.finished.load(Ordering::SeqCst).min(state.arrived);
         let free = match self.is_durable {
@@ -85,7 +85,7 @@ impl<E: TypedEvent> Inbox<E> {
 
     /// Notes the connection of the last events. Returns false if the events of this one come too late: a newer one has
     /// brought events, and this is the rest of a connection that the hub has given up.
-    fn admits(&self, state: &mut State<E>, source: &Arc<dyn RequestSource>) -> bool {
+    fn admits(&self, state: &mut Content<E>, source: &Arc<dyn RequestSource>) -> bool {
         let is_source = |other: &Weak<dyn RequestSource>| {
             std::ptr::addr_eq(other.as_ptr(), Arc::as_ptr(source))
         };
@@ -120,7 +120,7 @@ pub(super) struct Retired {
     since: Instant,
 }
 
-/// What a hub had sent over a connection before it gave it up is read within this time. A connection that brings events
+/// The rest of a connection that a hub has given up is read within this time. A connection that brings events
 /// later than that is in use.
 const LATE_FOR: Duration = Duration::from_secs(1);
 
@@ -166,10 +166,10 @@ impl<E: TypedEvent> RequestTaker<'static> for Batch<'_, E> {
             },
         };
         match self.admission {
-            Admission::Open => {}
-            Admission::Closed if self.inbox.is_durable => return Taken::Refused(not_taken()),
-            Admission::Closed => return answered(exception),
-            Admission::Late => return self.take_late(request),
+            StreamEntry::Open => {}
+            StreamEntry::Closed if self.inbox.is_durable => return Taken::Refused(not_taken()),
+            StreamEntry::Closed => return answered(exception),
+            StreamEntry::Late => return self.take_late(request),
         }
         self.items.push_back(item);
         let exception = match request.current().is_oneway() {
@@ -194,7 +194,7 @@ impl<E: TypedEvent> RequestTaker<'static> for Batch<'_, E> {
     }
 }
 
-/// What follows when a batch is in the inbox.
+/// The outcome when a batch is in the inbox.
 #[derive(Default)]
 pub(in crate::hub) struct Put {
     /// True if the consumer was waiting.

@@ -61,7 +61,7 @@ pub(super) struct Inbox<E> {
     arrivals: Arc<Arrivals>,
     tasks: Tasks,
     /// Guards the queue and the replies that are due. It is held for moves of memory, and never across a system call.
-    state: Mutex<State<E>>,
+    state: Mutex<Content<E>>,
     /// Held while replies are sent, so that they leave in the order of their requests.
     flushing: Mutex<()>,
     /// How many items the consumer has finished. The reader alone writes it.
@@ -74,8 +74,8 @@ pub(super) struct Inbox<E> {
     generation: AtomicU64,
 }
 
-struct State<E> {
-    /// What the consumer has not taken yet.
+struct Content<E> {
+    /// Items that the consumer has not taken yet.
     items: VecDeque<Item<E>>,
     /// How many items have arrived.
     arrived: u64,
@@ -119,7 +119,7 @@ impl<E: Send + 'static> Inbox<E> {
             has_several_sources: !qos.is_connection_cached(),
             arrivals,
             tasks,
-            state: Mutex::new(State {
+            state: Mutex::new(Content {
                 items: VecDeque::new(),
                 arrived: 0,
                 deferred: VecDeque::new(),
@@ -140,7 +140,7 @@ impl<E: Send + 'static> Inbox<E> {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<E>> {
+    fn lock(&self) -> MutexGuard<'_, Content<E>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -188,7 +188,7 @@ impl<E: Send + 'static> Inbox<E> {
 
     /// Drops the events of a durable subscription that the consumer has not begun, if their connection is lost: the replies
     /// that would have acknowledged them are lost with it, and they come again.
-    fn retract(&self, state: &mut State<E>) {
+    fn retract(&self, state: &mut Content<E>) {
         let before: usize = state.deferred.iter().map(DeferredReplies::len).sum();
         state.deferred.retain(|deferred| !deferred.is_lost());
         let left: usize = state.deferred.iter().map(DeferredReplies::len).sum();
@@ -242,7 +242,7 @@ impl<E: Send + 'static> Inbox<E> {
     }
 
     /// Notes when the next reply is due.
-    fn note_flush_at(&self, state: &State<E>) {
+    fn note_flush_at(&self, state: &Content<E>) {
         let first = state.deferred.iter().filter_map(DeferredReplies::first);
         let waiting = state.waiting.iter().map(|(at, _)| *at);
         let at = first.chain(waiting).min().unwrap_or(u64::MAX);
@@ -278,7 +278,7 @@ impl<E: Send + 'static> Inbox<E> {
     }
 }
 
-impl<E> State<E> {
+impl<E> Content<E> {
     /// Lets somebody wait until the consumer has finished this many items.
     fn wait_until(&mut self, finished: u64, exception: Option<SystemException>) -> Waited {
         let (sender, waited) = oneshot::channel();

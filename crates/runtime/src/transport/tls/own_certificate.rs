@@ -1,4 +1,4 @@
-//! What is wrong with our own certificate: peers would tell us late, or in riddles.
+//! Finds out what is wrong with our own certificate: peers would tell us late, or in riddles.
 //!
 //! ```text
 //! Certificate    SEQUENCE of TBSCertificate, ...
@@ -48,7 +48,7 @@ pub(super) fn complaint(certificate: &[u8], now: SystemTime) -> Option<String> {
     })
 }
 
-/// What to do about a certificate that the library refuses as ours; nothing if another thing is wrong with it.
+/// Advice about a certificate that the library refuses as ours; nothing if another thing is wrong with it.
 pub(super) fn version_complaint(certificate: &[u8]) -> Option<String> {
     let version = Parts::of(certificate)?.version;
     (version < 3).then(|| {
