@@ -215,7 +215,7 @@ impl Leg {
             ("pubsub-rtt", false) => (3, &PUBSUB_RTT),
             // A round of WS-Notification alone takes half a minute.
             ("pubsub-rtt", true) => (1, &["bytes-1024"]),
-            ("scale", false) => (4, &[]),
+            ("scale" | "qos", false) => (3, &[]),
             ("scale", true) => (3, &["fan-1-100", "fan-10-10"]),
             ("qos", true) => (
                 3,
@@ -226,7 +226,6 @@ impl Leg {
             ("slow", true) => (1, &["text/56k", "ticks/56k"]),
             ("gateway", false) => (3, &[]),
             ("durable", false) => (3, &[]),
-            ("qos", false) => (4, &[]),
             ("gateway", true) => (1, &["twoway", "ami-1000", "sessions-1000"]),
             (_, false) => (5, &[]),
             (_, true) => (3, &[]),

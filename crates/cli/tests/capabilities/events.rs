@@ -384,7 +384,7 @@ fn a_quality_of_service_without_meaning_is_refused() {
         "--slice",
         &file,
         "--qos",
-        "reliability=most",
+        "floe.outstanding=most",
     ];
     hub.run(&subscribe)
         .ended(5)

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::SystemTime;
+use std::time::{Duration, UNIX_EPOCH};
 
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -106,9 +106,11 @@ impl Loaded {
             CertifiedKey::from_der(chain.clone(), key.clone_key(), &provider())
                 .map_err(|error| TlsError::identity(identity, error))?;
             // Only peers refuse it, each by itself: said once, by the side that has it.
+            // By the clock by which certificates are judged.
+            let now = UNIX_EPOCH + Duration::from_secs(UnixTime::now().as_secs());
             let complaint = chain
                 .first()
-                .and_then(|own| own_certificate::complaint(own, SystemTime::now()));
+                .and_then(|own| own_certificate::complaint(own, now));
             if let Some(complaint) = complaint {
                 tracing::warn!("{complaint}");
             }
