@@ -83,7 +83,7 @@ class Conversation:
         manager = self.manager
         ask("types", manager.ice_ids)
         ask("type", manager.ice_id)
-        for name in ["a", "a", "", "x/y z"]:
+        for name in ["a", "a", "x/y z"]:
             ask(f"create `{name}'", lambda: manager.create(name))
         ask("create 489", lambda: len(shown(manager.create("n" * 489))))
         ask("create 490", lambda: manager.create("n" * 490))
