@@ -215,7 +215,8 @@ impl Leg {
             ("pubsub-rtt", false) => (3, &PUBSUB_RTT),
             // A round of WS-Notification alone takes half a minute.
             ("pubsub-rtt", true) => (1, &["bytes-1024"]),
-            ("scale" | "qos", false) => (3, &[]),
+            ("scale", false) => (3, &SCALE),
+            ("qos", false) => (3, &[]),
             ("scale", true) => (3, &["fan-1-100", "fan-10-10"]),
             ("qos", true) => (
                 3,
@@ -269,6 +270,16 @@ const EVENTS: [&str; 13] = [
     "batched100-1-10",
     "batched100-10-1",
     "batched100-5-5",
+];
+
+/// From a few to many, in one direction and in both.
+const SCALE: [&str; 6] = [
+    "fan-1-1",
+    "fan-1-10",
+    "fan-1-100",
+    "fan-1-1000",
+    "fan-100-1",
+    "fan-100-100",
 ];
 
 /// Each kind of transfer where the line is the slowest, and on a faster line those that differ.
