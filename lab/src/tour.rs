@@ -216,7 +216,7 @@ impl Leg {
             // A round of WS-Notification alone takes half a minute.
             ("pubsub-rtt", true) => (1, &["bytes-1024"]),
             ("scale", false) => (3, &SCALE),
-            ("qos", false) => (3, &[]),
+            ("qos", false) => (2, &[]),
             ("scale", true) => (3, &["fan-1-100", "fan-10-10"]),
             ("qos", true) => (
                 3,
