@@ -8,7 +8,9 @@ use crate::output::Output;
 /// Measures Floe beside its peers and beside the machine's own limit
 ///
 /// This build has no lab. `cargo run --release --features lab -- lab` in the repository builds it and runs it.
+// Without a group, which would have the name of that of the command that holds it.
 #[derive(Debug, Args)]
+#[group(skip)]
 #[command(disable_help_flag = true)]
 pub(crate) struct Lab {
     /// Words for the lab
