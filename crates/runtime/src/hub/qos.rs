@@ -31,7 +31,7 @@ pub struct Qos {
 #[non_exhaustive]
 #[doc(alias = "reliability")]
 pub enum Delivery {
-    /// Several requests at a time, each answered. The default.
+    /// Several requests at a time, each answered; a stream answers those of a Floe hub in groups. The default.
     #[default]
     Twoway,
     /// One request at a time, each answered: the order is kept even if an event must be sent again.
