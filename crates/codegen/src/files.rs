@@ -178,6 +178,11 @@ const EXTRA_38: &[(&str, &[&str])] = &[
             "Glacier2/Router.ice",
         ],
     ),
+    ("Ice/Process.ice", &["Ice/Locator.ice"]),
+    (
+        "IceStorm/IceStorm.ice",
+        &["Ice/BuiltinSequences.ice", "IceStorm/Metrics.ice"],
+    ),
 ];
 
 /// Files that contracts for Ice 3.8 include, and those of ours that have what they bring.
@@ -276,7 +281,10 @@ const STAND_INS: &[(&str, &[&str])] = &[
     ("Ice/Plugin.ice", &["Ice/BuiltinSequences.ice"]),
     ("Ice/PluginF.ice", &[]),
     ("Ice/ProcessF.ice", &["Ice/Process.ice"]),
-    ("Ice/Properties.ice", &["Ice/PropertiesAdmin.ice"]),
+    (
+        "Ice/Properties.ice",
+        &["Ice/BuiltinSequences.ice", "Ice/PropertiesAdmin.ice"],
+    ),
     ("Ice/PropertiesF.ice", &["Ice/PropertiesAdmin.ice"]),
     ("Ice/RouterF.ice", &["Ice/Router.ice"]),
     ("Ice/ServantLocator.ice", RUNTIME),
@@ -368,7 +376,10 @@ mod tests {
             (Language::V37, "Ice/Instrumentation", "Ice::Context"),
             (Language::V37, "Ice/ObjectAdapter", "Ice::Process*"),
             (Language::V37, "Ice/PropertiesAdmin", "Ice::StringSeq"),
+            (Language::V37, "Ice/Properties", "Ice::StringSeq"),
             (Language::V37, "IceStorm/IceStorm", "Ice::StringSeq"),
+            (Language::V38, "IceStorm/IceStorm", "Ice::StringSeq"),
+            (Language::V38, "Ice/Process", "Ice::Locator*"),
         ];
         for (language, file, r#type) in cases {
             let path = temporary_file(&format!(

@@ -17,6 +17,11 @@ pub(crate) struct Certificates {
 
 impl Certificates {
     pub(crate) fn make() -> Self {
+        Self::make_with(|_| ())
+    }
+
+    /// Makes certificates, of which that of the identity is another one than usual.
+    pub(crate) fn make_with(change: impl FnOnce(&mut rcgen::CertificateParams)) -> Self {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("floe-cli-tls-{}-{number}", std::process::id());
@@ -32,6 +37,7 @@ impl Certificates {
         let mut subject = rcgen::DistinguishedName::new();
         subject.push(rcgen::DnType::CommonName, "floe test");
         params.distinguished_name = subject;
+        change(&mut params);
         let own = params.signed_by(&key, &ca).expect("a certificate");
         let write = |name: &str, text: String| {
             let path = folder.join(name);

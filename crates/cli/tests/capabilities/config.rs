@@ -62,6 +62,19 @@ fn a_certificate_on_the_command_line_changes_nothing_of_whom_a_file_lets_in() {
     }
 }
 
+#[cfg(feature = "tls")]
+#[test]
+fn a_server_whose_certificate_has_expired_says_so_when_it_starts() {
+    let certificates = Certificates::make_with(|params| {
+        params.not_before = rcgen::date_time_ymd(2020, 1, 1);
+        params.not_after = rcgen::date_time_ymd(2021, 1, 1);
+    });
+    let listen = ["serve", "--transient", "--listen", "ssl -h 127.0.0.1 -p 0"];
+    let hub = Running::start(&[&listen[..], &certificates.server_alone()].concat());
+    assert!(hub.line().starts_with("ready "));
+    hub.talk("our own certificate expired ");
+}
+
 #[test]
 fn a_file_that_makes_no_sense_is_refused_with_every_line_of_it() {
     let file = slice_file("wrong.toml", "lisetn = \"x\"\n[queue]\nevents = \"many\"\n");
