@@ -10,10 +10,10 @@ use floe::contracts::ice_storm::{
 };
 use floe::{Communicator, Identity, InvokeError, SystemException, TypedProxy};
 use floe_hub::contracts::floe::{
-    Backpressure, DurableTopicsProxy, HubAdminProxy, HubStatus, IceStormNoSuchTopicError, Losses,
+    Backpressure, BackupProxy, DurableTopicsProxy, HubAdminProxy, HubStatus, IceStormNoSuchTopicError, Losses,
     TopicInfo, TopicStatus, TopicTotals,
 };
-use floe_hub::{DURABLE_TOPICS, HUB_ADMIN};
+use floe_hub::{BACKUP, DURABLE_TOPICS, HUB_ADMIN};
 use floe_wire::reference::{Endpoint, Reference};
 
 use crate::config::nearest;
@@ -342,6 +342,19 @@ impl HubArgument {
         let identity = identity.expect("the identity of the hub's own object is one");
         let topics = manager.as_proxy().ice_identity(identity);
         Ok(DurableTopicsProxy::from_proxy(topics))
+    }
+
+    /// The object that backs up the hub; nothing is sent.
+    ///
+    /// # Errors
+    /// Text that is neither an endpoint nor a proxy.
+    pub(crate) fn backup(&self, communicator: &Communicator) -> Result<BackupProxy, Failure> {
+        let manager = self.manager(communicator)?;
+        let identity = BACKUP.parse::<Identity>();
+        let identity = identity.expect("the identity of the hub's own object is one");
+        Ok(BackupProxy::from_proxy(
+            manager.as_proxy().ice_identity(identity),
+        ))
     }
 
     /// Says that it was the hub that did not answer.

@@ -16,6 +16,7 @@
 //! - `compression.rs`, `contract.rs`, `hub.rs`, `json_input.rs`, `locator.rs`, `payload.rs`, `peer.rs`, `router.rs`, `size.rs`, `tls.rs`,
 //!   `token.rs`: arguments that several subcommands share
 
+mod backup_folder;
 mod command;
 mod compression;
 mod config;

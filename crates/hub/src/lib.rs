@@ -41,7 +41,7 @@ mod store;
 pub use core::{HubLimits, LimitUse, OverflowPolicy, QOS_KEYS, QueueLimits, WAITING_FACET};
 pub use error::{HubError, StoreError};
 pub use service::{
-    DURABLE_TOPICS, HUB_ADMIN, Hub, HubLatencies, HubView, LatencyCounts, METRICS_MAPS,
+    BACKUP, DURABLE_TOPICS, HUB_ADMIN, Hub, HubLatencies, HubView, LatencyCounts, METRICS_MAPS,
 };
 pub use settings::{AdminSettings, DurableSettings, HubSettings, StoreSettings};
 pub use store::{inspect_store_record, is_reading_store};

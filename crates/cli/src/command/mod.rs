@@ -1,6 +1,7 @@
 //! The subcommands, a file each.
 
 mod access;
+mod backup;
 pub(crate) mod call;
 mod cheat;
 mod completions;
@@ -64,6 +65,10 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: dlq::Dlq,
     },
+    /// Copies all that a hub keeps on disk to a folder, while the hub goes on
+    Backup(backup::Backup),
+    /// Puts a backup in place as the data directory of a hub, or only verifies it
+    Restore(backup::Restore),
     /// Publishes typed events to a topic of a hub or an IceStorm
     Pub(publish::Publish),
     /// Subscribes to a topic of a hub or an IceStorm, and shows its events
@@ -134,6 +139,7 @@ impl Command {
             self,
             Self::Topic { .. }
                 | Self::Dlq { .. }
+                | Self::Backup(_)
                 | Self::Pub(_)
                 | Self::Sub(_)
                 | Self::Record(_)
@@ -168,6 +174,8 @@ pub(crate) fn run(command: Command, output: &Output) -> Result<Exit, Failure> {
         Command::Slice { command } => command.run(output),
         Command::Topic { command } => command.run(output),
         Command::Dlq { command } => command.run(output),
+        Command::Backup(backup) => backup.run(output),
+        Command::Restore(restore) => restore.run(output),
         Command::Lab { command } => command.run(output),
         Command::Status(status) => status.run(output),
         Command::Doctor(doctor) => doctor.run(output),

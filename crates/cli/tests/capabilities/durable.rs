@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::command::slice_file;
+use crate::command::{run, slice_file};
 use crate::hub::{Hub, Running};
 
 /// The folder of a hub, and a contract, for one test.
@@ -325,4 +325,96 @@ fn a_topic_of_the_configuration_is_durable_from_the_start() {
     crate::command::run(&["serve", "--transient", "--config", &wrong])
         .ended(2)
         .said("topic.t.durable = true");
+}
+
+#[test]
+fn a_backup_of_a_running_hub_begins_a_hub_that_has_all_of_it() {
+    let stage = Stage::new("backup");
+    let (copy, restored) = (
+        format!("{}/copy", stage.data),
+        format!("{}/restored", stage.data),
+    );
+    let positions = {
+        let hub = stage.hub();
+        hub.run(&["topic", "create", "t", "--durable"]).ended(0);
+        hub.run(&["topic", "create", "live"]).ended(0);
+        hub.run(&["topic", "link", "live", "t"]).ended(0);
+        stage.publish(&hub, 0..5);
+        let wishes = ["--durable", "d", "--from", "beginning", "-n", "2"];
+        stage.subscribe(&hub, &wishes).end().ended(0);
+        let start = std::time::Instant::now();
+        while stage.positions(&hub)[0]["position"] != 3 {
+            assert!(start.elapsed().as_secs() < 60, "{}", stage.positions(&hub));
+        }
+        hub.run(&["backup", &copy]).ended(0);
+        let positions = stage.positions(&hub);
+        // What happens later is not in the backup.
+        stage.publish(&hub, 5..7);
+        hub.run(&["topic", "create", "later"]).ended(0);
+        hub.run(&["backup", &copy])
+            .ended(2)
+            .said("does not exist or is empty");
+        positions
+    };
+    run(&["restore", &copy, "--check"]).ended(0);
+    run(&["restore", &copy, "--data", &restored]).ended(0);
+    run(&["restore", &copy, "--data", &restored])
+        .ended(2)
+        .said("never overwritten");
+
+    let hub = Hub::with(&["--data", &restored]);
+    assert_eq!(stage.positions(&hub), positions);
+    let topics = hub.run(&["topic", "list", "-o", "raw"]).ended(0);
+    assert_eq!(topics.stdout, "live\nt\n");
+    let subscriber = stage.subscribe(&hub, &["--durable", "d", "-n", "3"]);
+    for expected in 2..5 {
+        assert_eq!(number(&subscriber), expected);
+    }
+    subscriber.end().ended(0);
+}
+
+#[test]
+fn a_backup_that_was_altered_or_cut_off_is_not_restored() {
+    let stage = Stage::new("altered");
+    let (copy, restored) = (
+        format!("{}/copy", stage.data),
+        format!("{}/restored", stage.data),
+    );
+    let hub = stage.hub();
+    hub.run(&["topic", "create", "t", "--durable"]).ended(0);
+    stage.publish(&hub, 0..5);
+    hub.run(&["backup", &copy]).ended(0);
+    let log = format!("{copy}/data/topics/t/log/00000000000000000001.log");
+    let whole = std::fs::read(&log).expect("the log of the topic");
+    let mut altered = whole.clone();
+    *altered.last_mut().expect("it has events") ^= 1;
+    for (bytes, said) in [(&altered[..], "the check"), (&whole[1..], "bytes")] {
+        std::fs::write(&log, bytes).expect("the file is there");
+        run(&["restore", &copy, "--check"]).ended(2).said(said);
+        run(&["restore", &copy, "--data", &restored])
+            .ended(2)
+            .said("the backup is damaged");
+        assert!(!std::path::Path::new(&restored).exists());
+    }
+    std::fs::write(&log, whole).expect("the file is there");
+    let manifest = format!("{copy}/backup.json");
+    let text = std::fs::read_to_string(&manifest).expect("a manifest");
+    let leads_out = text.replacen("topics/t/name", "../../name", 1);
+    std::fs::write(&manifest, leads_out).expect("the file is there");
+    run(&["restore", &copy, "--data", &restored])
+        .ended(1)
+        .said("within the data directory");
+    std::fs::remove_file(&manifest).expect("the file is there");
+    run(&["restore", &copy, "--data", &restored])
+        .ended(1)
+        .said("was it finished?");
+}
+
+#[test]
+fn a_hub_that_keeps_nothing_on_disk_says_that_there_is_nothing_to_back_up() {
+    let hub = Hub::start();
+    let folder = env!("CARGO_TARGET_TMPDIR");
+    let copy = format!("{folder}/backup-of-nothing-{}", std::process::id());
+    hub.run(&["backup", &copy]).ended(5).said("--data DIRECTORY");
+    let _ = std::fs::remove_dir_all(&copy);
 }

@@ -53,8 +53,9 @@ fn module_glacier2_of_floe_is_what_the_contracts_say() {
 }
 
 #[test]
-fn module_floe_of_the_hub_is_what_its_contract_says() {
-    let compilation = compiled(&[repository("contracts/Floe/Hub.ice")]);
+fn module_floe_of_the_hub_is_what_its_contracts_say() {
+    let contracts = ["contracts/Floe/Hub.ice", "contracts/Floe/Backup.ice"];
+    let compilation = compiled(&contracts.map(repository));
     let options = RustOptions::new().root_module("::Floe");
     let text = generate_rust(&compilation.model, &options).unwrap();
     assert_committed("crates/hub/src/contracts/floe.rs", &text);

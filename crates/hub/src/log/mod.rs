@@ -29,6 +29,7 @@ pub use crate::core::log::{
 pub use error::{AppendError, Damage, LogError};
 pub use memory::MemoryLog;
 pub use segments::{LogSettings, SegmentLog};
+pub(crate) use storage::is_lasting;
 use waiting_readers::WaitingReaders;
 
 /// The events of one topic, in the order in which they were appended.

@@ -89,6 +89,14 @@ impl Folder {
     }
 }
 
+/// Returns true if a file with this name is part of a log, and not only of its use now.
+pub(crate) fn is_lasting(name: &str) -> bool {
+    name != Folder::LOCK_NAME && !name.ends_with(UNFINISHED_SUFFIX)
+}
+
+/// The end of the name of a file that is being written, and becomes another.
+pub(crate) const UNFINISHED_SUFFIX: &str = ".new";
+
 impl Storage for Folder {
     fn list(&self) -> io::Result<Vec<(String, u64)>> {
         let mut files = Vec::new();

@@ -18,11 +18,13 @@
 //! - `delivery/`: how events leave, a file for each mode
 //! - `guard/`: asks the rules who may do what
 //! - `registry.rs`: every change to topics, subscriptions and links
+//! - `backup.rs`: copies what the hub keeps on disk, while it goes on
 //! - `queue_memory.rs`: keeps all queues together within their memory
 //! - `observe/`: status and metrics
 //! - `servants/`: the objects that peers invoke
 //! - `listeners.rs`, `hub.rs`: the adapters, and the hub as its user sees it
 
+mod backup;
 mod catch_up;
 mod client;
 mod count;
@@ -53,4 +55,4 @@ mod user_accounts;
 pub use hub::{Hub, HubView};
 pub use latency::{HubLatencies, LatencyCounts};
 pub use observe::measured::METRICS_MAPS;
-pub use servants::{DURABLE_TOPICS, HUB_ADMIN};
+pub use servants::{BACKUP, DURABLE_TOPICS, HUB_ADMIN};

@@ -16,6 +16,8 @@ mod new_reader;
 mod new_topic;
 mod subscriptions;
 
+use std::io;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
@@ -25,6 +27,7 @@ use floe::{Adapter, Communicator, Identity};
 use deliveries::Deliveries;
 pub(crate) use subscriptions::{check_may_pull, pull_identity};
 
+use super::backup::{BackupFile, Backups};
 use super::directory::ObjectDirectory;
 use super::durable::{LogFolders, TopicLog};
 use super::guard::Guard;
@@ -58,6 +61,7 @@ pub(crate) struct Registry {
     counts: RecipientCounts,
     /// The bytes that each queue may have at most while all of them together have too much; 0 otherwise.
     queue_cut: AtomicU64,
+    backups: Arc<Backups>,
 }
 
 /// The adapters at which clients find the objects of a hub.
@@ -131,6 +135,7 @@ impl Registry {
             guard,
             counts: RecipientCounts::default(),
             queue_cut: AtomicU64::new(0),
+            backups: Arc::default(),
             settings: LiveSettings::new(settings),
             adapters: OnceLock::new(),
             started: Instant::now(),
@@ -239,6 +244,31 @@ impl Registry {
     /// Counts what each user has of the things that are limited by user.
     pub(crate) fn users(&self) -> &Arc<UserAccounts> {
         self.guard.users()
+    }
+
+    /// The backup that is under way.
+    pub(crate) fn backups(&self) -> &Arc<Backups> {
+        &self.backups
+    }
+
+    /// Copies the store to a file beside it while no change is made. Returns its path, and the durable topics that the
+    /// store has. It waits for the disk.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the hub keeps nothing on disk, or the system refuses.
+    pub(crate) fn copy_store(&self) -> Result<(PathBuf, Vec<Arc<Topic>>), StoreError> {
+        let mut changes = self.begin_change();
+        let copy = changes.store.copy()?;
+        let topics = self.directory.topics();
+        Ok((copy, topics.filter(|topic| topic.is_durable()).collect()))
+    }
+
+    /// The files of a durable topic as they are now. It waits for the disk.
+    ///
+    /// # Errors
+    /// If there are none, or the system refuses.
+    pub(crate) fn files_of(&self, topic: &str) -> io::Result<Vec<BackupFile>> {
+        self.logs.files_of(topic)
     }
 
     /// Notes where the hub listens. The hub calls this once, when it starts.

@@ -1,5 +1,7 @@
 //! Takes the place of a store when the hub has ended.
 
+use std::path::PathBuf;
+
 use super::{Change, Store, StoreError, StoredTopic};
 
 /// Refuses every change.
@@ -12,6 +14,10 @@ impl Store for Closed {
     }
 
     fn apply(&mut self, _changes: &[Change<'_>]) -> Result<(), StoreError> {
+        Err(ended())
+    }
+
+    fn copy(&mut self) -> Result<PathBuf, StoreError> {
         Err(ended())
     }
 

@@ -31,6 +31,10 @@ pub(crate) struct Disk {
 const MAIN: &str = "hub.redb";
 const BACKUP: &str = "hub.backup.redb";
 const LOCK: &str = "hub.lock";
+/// The file that a backup gets.
+const COPY: &str = "hub.copy.redb";
+/// The files of a store, which say the same.
+pub(crate) const FILES: [&str; 2] = [MAIN, BACKUP];
 
 /// How many records a message names.
 const NAMED_MAX: usize = 10;
@@ -48,6 +52,8 @@ impl Disk {
         regular_file::create_folder(directory)
             .map_err(|e| StoreError::because(format!("cannot create directory \"{shown}\""), e))?;
         let lock = lock(directory)?;
+        // The hub may have ended during a backup.
+        let _ = fs::remove_file(directory.join(COPY));
         let [main_path, backup_path] = [MAIN, BACKUP].map(|name| directory.join(name));
         let main = StoreFile::find(&main_path)?;
         let backup = StoreFile::find(&backup_path)?;
@@ -112,6 +118,13 @@ impl Store for Disk {
         let summary = self.main.apply(&edits)?;
         self.apply_to_backup(&edits, &summary);
         Ok(())
+    }
+
+    fn copy(&mut self) -> Result<PathBuf, StoreError> {
+        let path = self.backup_path.with_file_name(COPY);
+        let contents = self.main.read()?;
+        StoreFile::create(&path, &contents.records, &contents.summary)?;
+        Ok(path)
     }
 
     fn is_slow(&self) -> bool {

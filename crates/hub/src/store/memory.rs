@@ -1,5 +1,7 @@
 //! A store that keeps nothing. The hub holds everything in memory.
 
+use std::path::PathBuf;
+
 use super::{Change, Store, StoreError, StoredTopic};
 
 /// Topics, subscriptions and links end with the process.
@@ -13,6 +15,12 @@ impl Store for Memory {
 
     fn apply(&mut self, _changes: &[Change<'_>]) -> Result<(), StoreError> {
         Ok(())
+    }
+
+    fn copy(&mut self) -> Result<PathBuf, StoreError> {
+        Err(StoreError::new(
+            "the hub keeps nothing on disk, so there is nothing to copy: start it with --data DIRECTORY",
+        ))
     }
 
     fn is_slow(&self) -> bool {

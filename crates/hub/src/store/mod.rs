@@ -19,6 +19,7 @@ mod record;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use floe::{Identity, Reference};
@@ -27,7 +28,7 @@ use floe_access::Caller;
 pub(crate) use closed::Closed;
 pub use codec::inspect_store_record;
 pub use damage::is_reading_store;
-pub(crate) use disk::Disk;
+pub(crate) use disk::{Disk, FILES};
 pub(crate) use memory::Memory;
 
 /// Keeps topics, subscriptions and links.
@@ -40,6 +41,13 @@ pub(crate) trait Store: Send {
 
     /// Makes changes: all of them or none.
     fn apply(&mut self, changes: &[Change<'_>]) -> Result<(), StoreError>;
+
+    /// Writes all that is kept to a file of its own beside the store, and returns its path. The caller removes it; the next
+    /// start does if not. It waits for the disk.
+    ///
+    /// # Errors
+    /// [`StoreError`] if nothing is kept, or the system refuses.
+    fn copy(&mut self) -> Result<PathBuf, StoreError>;
 
     /// Returns true if [`Store::apply`] may block a thread until other tasks suffer.
     fn is_slow(&self) -> bool;

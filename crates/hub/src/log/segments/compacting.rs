@@ -5,9 +5,9 @@ use std::io;
 
 use floe::forwarding::Events;
 
+use super::super::storage::UNFINISHED_SUFFIX;
 use super::super::{Level, LogError, PerKey, ReadLimits};
 use super::Shared;
-use super::opening::UNFINISHED_SUFFIX;
 use super::reading::{Source, fill};
 use crate::core::log::{Compacted, Compaction, Index, Item, Segment, segment_name};
 

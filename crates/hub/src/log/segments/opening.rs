@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::super::storage::{Storage, StoredFile};
+use super::super::storage::{Storage, StoredFile, UNFINISHED_SUFFIX};
 use super::super::{Damage, LogError};
 use crate::core::log::{
     Catalog, Division, Examined, FoundDamage, Header, Recovery, Scan, ScanStep, Trailer,
@@ -59,9 +59,6 @@ pub(super) fn open(storage: &dyn Storage, division: Division) -> Result<OpenedLo
 
 /// A file whose creation was interrupted is no longer than that: it has no records yet.
 const NEW_LEN_MAX: u64 = 64 << 20;
-
-/// The names of files that are not part of the log yet end with this.
-pub(super) const UNFINISHED_SUFFIX: &str = ".new";
 
 fn open_segment(
     storage: &dyn Storage,

@@ -25,7 +25,8 @@ use tokio::runtime::Handle;
 
 use super::log_counts::LogCounts;
 use super::topic_log::TopicLog;
-use crate::log::{EventLog, LogSettings, SegmentLog};
+use crate::log::{EventLog, LogSettings, SegmentLog, is_lasting};
+use crate::service::backup::BackupFile;
 use crate::service::catch_up::CatchUp;
 use crate::service::user_accounts::UserAccounts;
 use crate::settings::{DurableSettings, StoreSettings};
@@ -41,6 +42,8 @@ pub(crate) struct LogFolders {
     counts: Arc<LogCounts>,
 }
 
+/// The folder of all of them.
+const TOPICS: &str = "topics";
 /// The file with the name of the topic.
 const NAME: &str = "name";
 /// The file that becomes [`NAME`].
@@ -73,7 +76,7 @@ impl LogFolders {
         Self {
             root: match store {
                 StoreSettings::Memory => None,
-                StoreSettings::Disk(data) => Some(data.join("topics")),
+                StoreSettings::Disk(data) => Some(data.join(TOPICS)),
             },
             catch_up: catch_up.clone(),
             counts: Arc::new(LogCounts::new(users)),
@@ -203,6 +206,34 @@ impl LogFolders {
             }
         }
         Ok(())
+    }
+
+    /// The files of a topic as they are now, in the order in which a backup reads them: positions before the log.
+    ///
+    /// # Errors
+    /// If the topic has none, or the system refuses.
+    pub(crate) fn files_of(&self, topic: &str) -> io::Result<Vec<BackupFile>> {
+        let root = self.root.as_ref().ok_or(ErrorKind::NotFound)?;
+        let folder = found(root, topic).ok_or(ErrorKind::NotFound)?;
+        let within = folder.file_name().unwrap_or_default().to_string_lossy();
+        let file = |part: &str, name: &str, may_vanish| BackupFile {
+            path: folder.join(part).join(name),
+            name: format!("{TOPICS}/{within}/{part}{name}"),
+            may_vanish,
+        };
+        let mut files = vec![file("", NAME, false)];
+        for part in [POSITIONS, LOG] {
+            let entries = fs::read_dir(folder.join(part))?;
+            let names = entries.map(|entry| Ok(entry?.file_name().into_string()));
+            let mut names: Vec<_> = names
+                .filter_map(|name: io::Result<_>| name.map(Result::ok).transpose())
+                .collect::<io::Result<_>>()?;
+            names.retain(|name| part == POSITIONS || is_lasting(name));
+            names.sort_unstable();
+            let part = format!("{part}/");
+            files.extend(names.iter().map(|name| file(&part, name, true)));
+        }
+        Ok(files)
     }
 
     /// Cleans up when the hub starts, before any log is opened: removes the rest of destroyed topics whose removal was

@@ -6,9 +6,11 @@
 //! - `topic.rs`, `topic_manager.rs`, `finder.rs`: IceStorm's interfaces
 //! - `durable_topics.rs`: logs, positions, and events that are pulled
 //! - `hub_admin.rs`: the hub's own interface
+//! - `backup.rs`: copies what the hub keeps on disk
 //! - `answer.rs`: how long an answer may be
 
 mod answer;
+mod backup;
 mod durable_topics;
 mod finder;
 mod hub_admin;
@@ -29,8 +31,9 @@ use floe_metrics::contracts::ice_mx::MetricsAdminDispatcher;
 use super::observe::measured::MeasuredHub;
 use super::registry::Registry;
 use super::topic::Topic;
-use crate::contracts::floe::{DurableTopicsDispatcher, HubAdminDispatcher};
+use crate::contracts::floe::{BackupDispatcher, DurableTopicsDispatcher, HubAdminDispatcher};
 use crate::settings::AdminSettings;
+use backup::BackupServant;
 use durable_topics::DurableTopicsServant;
 use finder::FinderServant;
 use hub_admin::HubAdminServant;
@@ -46,6 +49,8 @@ pub(super) fn register(adapter: &Adapter, registry: &Arc<Registry>) -> Result<()
     adapter.add(HUB_ADMIN, HubAdminDispatcher::new(admin))?;
     let durable = DurableTopicsServant::new(registry);
     adapter.add(DURABLE_TOPICS, DurableTopicsDispatcher::new(durable))?;
+    let backup = BackupServant::new(registry);
+    adapter.add(BACKUP, BackupDispatcher::new(backup))?;
     Ok(())
 }
 
@@ -83,7 +88,7 @@ pub(super) fn unregister_publishers(adapter: &Adapter, registry: &Arc<Registry>)
 /// Removes all servants of a hub.
 pub(super) fn unregister(adapter: &Adapter, registry: &Arc<Registry>) {
     adapter.remove_default(&registry.settings().instance_name);
-    for identity in [FINDER, HUB_ADMIN, DURABLE_TOPICS] {
+    for identity in [FINDER, HUB_ADMIN, DURABLE_TOPICS, BACKUP] {
         let identity = identity.parse().expect("it has a name");
         adapter.remove(&identity, "");
     }
@@ -115,3 +120,6 @@ pub const HUB_ADMIN: &str = "Floe/HubAdmin";
 /// Identity of the object for durable topics:
 /// [`contracts::floe::DurableTopicsProxy`](crate::contracts::floe::DurableTopicsProxy).
 pub const DURABLE_TOPICS: &str = "Floe/DurableTopics";
+/// Identity of the object that backs up what the hub keeps on disk:
+/// [`contracts::floe::BackupProxy`](crate::contracts::floe::BackupProxy).
+pub const BACKUP: &str = "Floe/Backup";

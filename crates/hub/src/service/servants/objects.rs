@@ -14,7 +14,7 @@ use floe_access::Action;
 use super::publisher::Recipient;
 use super::topic::TopicServant;
 use super::topic_manager::TopicManagerServant;
-use super::{DURABLE_TOPICS, FINDER, HUB_ADMIN, link_receiver};
+use super::{BACKUP, DURABLE_TOPICS, FINDER, HUB_ADMIN, link_receiver};
 use crate::core::WAITING_FACET;
 use crate::service::directory::Object;
 use crate::service::registry::Registry;
@@ -104,7 +104,7 @@ impl Dispatcher for Objects {
         let Some(object) = self.find(current.name()) else {
             // Requests to other facets of the finder and of the administrative object come here too.
             let identity = current.identity().to_string();
-            return match [FINDER, HUB_ADMIN, DURABLE_TOPICS].contains(&identity.as_str()) {
+            return match [FINDER, HUB_ADMIN, DURABLE_TOPICS, BACKUP].contains(&identity.as_str()) {
                 true => refuse(slot, SystemException::FacetNotExist),
                 false => refuse(slot, SystemException::ObjectNotExist),
             };
