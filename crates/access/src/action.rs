@@ -60,7 +60,7 @@ impl Action {
                 "see subscribers, links and counters of a topic, or of the hub; read metrics"
             }
             Self::Admin => {
-                "enable and disable views of metrics, and remove subscribers that have failed (`reap`)"
+                "enable and disable views of metrics, remove subscribers that have failed (`reap`), and back up the hub with the events of all its topics"
             }
             Self::Login => "have a session with a gateway",
             Self::Call => "call objects through a gateway",

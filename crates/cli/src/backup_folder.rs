@@ -173,7 +173,9 @@ impl NewFile {
         let mut left_out = offset - self.len;
         while left_out > 0 {
             let zeros = [0; BLOCK_LEN];
-            let len = usize::try_from(left_out).unwrap_or(BLOCK_LEN).min(BLOCK_LEN);
+            let len = usize::try_from(left_out)
+                .unwrap_or(BLOCK_LEN)
+                .min(BLOCK_LEN);
             self.check = crc32c::crc32c_append(self.check, &zeros[..len]);
             left_out -= len as u64;
         }
@@ -293,11 +295,7 @@ impl CompleteBackup {
         rename().map_err(|error| failed("create", data, &error))
     }
 
-    fn restore_to(
-        &self,
-        data: &Path,
-        done: &mut impl FnMut(&BackedUpFile),
-    ) -> Result<(), Failure> {
+    fn restore_to(&self, data: &Path, done: &mut impl FnMut(&BackedUpFile)) -> Result<(), Failure> {
         for file in &self.files {
             let path = path_of(data, &file.name)?;
             if let Some(folder) = path.parent() {
@@ -373,7 +371,9 @@ fn path_of(folder: &Path, name: &str) -> Result<PathBuf, Failure> {
     }
     Err(Failure::new(
         Exit::Failure,
-        format_args!("expected the name of a file within the data directory of a hub, got {name:?}"),
+        format_args!(
+            "expected the name of a file within the data directory of a hub, got {name:?}"
+        ),
     ))
 }
 

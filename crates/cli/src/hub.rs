@@ -10,8 +10,8 @@ use floe::contracts::ice_storm::{
 };
 use floe::{Communicator, Identity, InvokeError, SystemException, TypedProxy};
 use floe_hub::contracts::floe::{
-    Backpressure, BackupProxy, DurableTopicsProxy, HubAdminProxy, HubStatus, IceStormNoSuchTopicError, Losses,
-    TopicInfo, TopicStatus, TopicTotals,
+    Backpressure, BackupProxy, DurableTopicsProxy, HubAdminProxy, HubStatus,
+    IceStormNoSuchTopicError, Losses, TopicInfo, TopicStatus, TopicTotals,
 };
 use floe_hub::{BACKUP, DURABLE_TOPICS, HUB_ADMIN};
 use floe_wire::reference::{Endpoint, Reference};

@@ -120,7 +120,10 @@ impl Backup {
             let parts = match hub.next(backup, number).await {
                 Ok(parts) => parts,
                 Err(BackupRefusedError::BackupRefused(refused)) if refused.can_begin_anew => {
-                    return Err(Stopped::Refused(Failure::new(Exit::Failure, refused.reason)));
+                    return Err(Stopped::Refused(Failure::new(
+                        Exit::Failure,
+                        refused.reason,
+                    )));
                 }
                 Err(error) => return Err(Stopped::Failed(self.failure(error))),
             };

@@ -415,6 +415,8 @@ fn a_hub_that_keeps_nothing_on_disk_says_that_there_is_nothing_to_back_up() {
     let hub = Hub::start();
     let folder = env!("CARGO_TARGET_TMPDIR");
     let copy = format!("{folder}/backup-of-nothing-{}", std::process::id());
-    hub.run(&["backup", &copy]).ended(5).said("--data DIRECTORY");
+    hub.run(&["backup", &copy])
+        .ended(5)
+        .said("--data DIRECTORY");
     let _ = std::fs::remove_dir_all(&copy);
 }

@@ -232,7 +232,10 @@ impl BackupSession {
                 .files_of(topic.name())
                 .map_err(|error| match error.kind() {
                     ErrorKind::NotFound => destroyed(topic.name()),
-                    _ => refused(format_args!("cannot read the log of topic {:?}: {error}", topic.name())),
+                    _ => refused(format_args!(
+                        "cannot read the log of topic {:?}: {error}",
+                        topic.name()
+                    )),
                 })?
                 .into();
         }

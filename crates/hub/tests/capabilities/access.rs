@@ -10,7 +10,7 @@ use floe::message::Outcome;
 use floe::{Context, InvokeError, OperationMode, Proxy, SystemException, TypedProxy};
 use floe_access::{Access, Settings};
 use floe_hub::HubSettings;
-use floe_hub::contracts::floe::{DurableTopicsProxy, HubAdminProxy};
+use floe_hub::contracts::floe::{BackupProxy, DurableTopicsProxy, HubAdminProxy};
 use serde_json::Value as Json;
 
 use crate::durable::{DURABLE, hub_with, publish_with};
@@ -109,7 +109,11 @@ async fn what_no_rule_allows_is_refused_whatever_the_operation() {
     refusal(soon(admin.topic_status("a")).await);
     refusal(soon(admin.status()).await);
     refusal(soon(admin.totals()).await);
-    assert_eq!(world.hub.view().refused(), Some(16));
+    let backup = BackupProxy::from_proxy(world.object(floe_hub::BACKUP));
+    refusal(soon(backup.begin()).await);
+    refusal(soon(backup.next("1", 0)).await);
+    refusal(soon(backup.end("1")).await);
+    assert_eq!(world.hub.view().refused(), Some(19));
     // Allowed calls still succeed: a caller finds a topic if it may do anything with it.
     let found = soon(world.manager.retrieve("a")).await;
     found.expect("it is found");

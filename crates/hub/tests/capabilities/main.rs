@@ -2,6 +2,7 @@
 
 mod access;
 mod backpressure;
+mod backup;
 mod client;
 mod dead_endpoints;
 mod dead_letters;

@@ -230,6 +230,11 @@ impl LogFolders {
                 .collect::<io::Result<_>>()?;
             names.retain(|name| part == POSITIONS || is_lasting(name));
             names.sort_unstable();
+            if part == LOG {
+                // Retention removes the oldest first. If one is gone, all that are still to be read are gone too, and what was
+                // read has no gap.
+                names.reverse();
+            }
             let part = format!("{part}/");
             files.extend(names.iter().map(|name| file(&part, name, true)));
         }

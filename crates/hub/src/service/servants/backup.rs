@@ -36,7 +36,8 @@ impl BackupServant {
     ) -> Result<T, InvokeError> {
         let (registry, backups) = (self.registry.clone(), self.backups.clone());
         let done = blocking_work::run(WorkKind::Read, move || work(&registry, &backups));
-        done.await.map_err(|error| SystemException::UnknownException(error.to_string()).into())
+        done.await
+            .map_err(|error| SystemException::UnknownException(error.to_string()).into())
     }
 }
 
@@ -56,9 +57,8 @@ impl Backup for BackupServant {
         current: &Current,
     ) -> Result<BackupPartSeq, BackupRefusedError> {
         self.check(current)?;
-        let next = move |registry: &Registry, backups: &Backups| {
-            backups.next(registry, &backup, number)
-        };
+        let next =
+            move |registry: &Registry, backups: &Backups| backups.next(registry, &backup, number);
         Ok(self.run(next).await??)
     }
 
