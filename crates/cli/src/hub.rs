@@ -54,6 +54,14 @@ impl HubArgument {
         }
     }
 
+    /// The event service that topics are copied from.
+    pub(crate) fn of_source(hub: &str) -> Self {
+        Self {
+            hub: Some(hub.to_owned()),
+            name: "--from",
+        }
+    }
+
     /// The topic manager; nothing is sent.
     ///
     /// # Errors

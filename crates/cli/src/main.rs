@@ -29,6 +29,7 @@ mod event;
 mod exit;
 mod help;
 mod hub;
+mod icestorm_export;
 mod input;
 mod json_input;
 mod locator;

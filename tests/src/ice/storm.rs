@@ -44,6 +44,20 @@ impl IceStorm {
         self.peer.errors_with("accepting tcp connections");
     }
 
+    /// Kills it, and exports its database with `icestormdb`. Returns the file.
+    ///
+    /// # Panics
+    /// If the database cannot be exported.
+    pub fn export(&mut self) -> PathBuf {
+        self.peer.kill();
+        let file = self.database.join("export.bin");
+        let mut export = Command::new("icestormdb");
+        export.arg("--export").arg(&file);
+        export.arg("--dbpath").arg(&self.database);
+        Peer::start("icestormdb", &mut export).succeed();
+        file
+    }
+
     /// The proxy of its topic manager.
     pub fn manager(&self) -> &str {
         &self.manager

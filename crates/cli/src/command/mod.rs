@@ -17,6 +17,7 @@ mod encode;
 mod lab;
 #[cfg(feature = "man")]
 mod man;
+mod migrate;
 #[cfg(any(not(feature = "lab"), test))]
 mod no_lab;
 #[cfg(not(feature = "recordings"))]
@@ -69,6 +70,8 @@ pub(crate) enum Command {
     Backup(backup::Backup),
     /// Puts a backup in place as the data directory of a hub, or only verifies it
     Restore(backup::Restore),
+    /// Makes the topics, subscribers and links of an IceStorm again at a hub
+    Migrate(migrate::Migrate),
     /// Publishes typed events to a topic of a hub or an IceStorm
     Pub(publish::Publish),
     /// Subscribes to a topic of a hub or an IceStorm, and shows its events
@@ -140,6 +143,7 @@ impl Command {
             Self::Topic { .. }
                 | Self::Dlq { .. }
                 | Self::Backup(_)
+                | Self::Migrate(_)
                 | Self::Pub(_)
                 | Self::Sub(_)
                 | Self::Record(_)
@@ -176,6 +180,7 @@ pub(crate) fn run(command: Command, output: &Output) -> Result<Exit, Failure> {
         Command::Dlq { command } => command.run(output),
         Command::Backup(backup) => backup.run(output),
         Command::Restore(restore) => restore.run(output),
+        Command::Migrate(migrate) => migrate.run(output),
         Command::Lab { command } => command.run(output),
         Command::Status(status) => status.run(output),
         Command::Doctor(doctor) => doctor.run(output),

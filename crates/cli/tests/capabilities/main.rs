@@ -17,6 +17,7 @@ mod health;
 mod hub;
 #[cfg(feature = "lab")]
 mod lab;
+mod migrate;
 mod mistakes;
 #[cfg(all(feature = "zstd", feature = "brotli"))]
 mod offers;

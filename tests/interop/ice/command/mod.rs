@@ -1,6 +1,7 @@
 //! The `floe` command against unmodified Ice 3.7.8: `call`, `topic`, `pub` and `sub` from the contract alone, `ping` and
 //! `proxy show`; `routed.rs`: through a router.
 
+mod migrate;
 mod ping;
 mod routed;
 mod transports;
