@@ -12,6 +12,8 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::address_turn::AddressTurns;
 use crate::admission::Admissions;
+use floe_wire::compression::StreamLimit;
+
 use crate::background;
 use crate::byte_account::ByteAccount;
 use crate::log_limiter::LogLimiter;
@@ -34,6 +36,7 @@ pub(crate) struct Environment {
     input_memory: Arc<ByteAccount>,
     address_turns: AddressTurns,
     reply_memory: Arc<ByteAccount>,
+    compression_streams: Arc<StreamLimit>,
 }
 
 impl Environment {
@@ -44,6 +47,7 @@ impl Environment {
             input_memory: Arc::default(),
             address_turns: AddressTurns::default(),
             reply_memory: Arc::default(),
+            compression_streams: Arc::new(StreamLimit::new(settings.compression_streams_max)),
             settings: Arc::new(settings),
             is_blocking,
             thread_count: Arc::default(),
@@ -80,6 +84,11 @@ impl Environment {
     /// Returns the count of bytes in replies that peers do not read.
     pub(crate) fn reply_memory(&self) -> &Arc<ByteAccount> {
         &self.reply_memory
+    }
+
+    /// The compressed streams of all connections, and their limit.
+    pub(crate) fn compression_streams(&self) -> &Arc<StreamLimit> {
+        &self.compression_streams
     }
 
     pub(crate) fn is_shut_down(&self) -> bool {

@@ -194,7 +194,7 @@ impl Serve {
                     return Err(self.with_file(failure));
                 }
             };
-            let metrics = scrapers.map(|scrapers| self.serve_metrics(&services, scrapers));
+            let metrics = scrapers.map(|scrapers| self.serve_metrics(&communicator, &services, scrapers));
             let metrics = metrics.transpose()?;
             self.tell_ready(&services, &configuration, output);
             notify::notify(notify::State::Ready);
@@ -346,6 +346,7 @@ impl Serve {
     /// Begins to serve metrics.
     fn serve_metrics(
         &self,
+        communicator: &Communicator,
         services: &Services,
         scrapers: TcpListener,
     ) -> Result<http::Server, Failure> {
@@ -355,6 +356,7 @@ impl Serve {
         let watched = metrics::Services {
             hub: services.hub.as_ref().map(Hub::view),
             gateway: services.gateway.as_ref().map(Gateway::view),
+            communicator: communicator.clone(),
             has_subscribers: self.metrics_subscribers,
         };
         let site = http::Site {

@@ -147,7 +147,11 @@ impl Configuration {
                 settings.handshake_limit,
                 settings.message_size_max,
                 (settings.message_timeout, settings.message_rate_min),
-                (settings.input_memory_max, settings.inflation_ratio_max),
+                (
+                    settings.input_memory_max,
+                    settings.inflation_ratio_max,
+                    settings.compression_streams_max,
+                ),
                 settings.reply_memory_max,
                 (settings.turn_requests_max, settings.turn_inflated_max),
                 settings.turn_time_max,

@@ -58,6 +58,11 @@ impl Communicator {
         self.core.environment.settings()
     }
 
+    /// How many compressed streams its connections have now; [`Settings::compression_streams_max`] limits them.
+    pub fn compression_streams(&self) -> usize {
+        self.core.environment.compression_streams().open()
+    }
+
     /// The context that is sent with each request of each proxy.
     #[doc(alias = "getImplicitContext")]
     pub fn implicit_context(&self) -> &ImplicitContext {

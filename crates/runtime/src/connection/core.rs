@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
+use floe_wire::compression::StreamLimit;
 use floe_wire::connection::{
     FlushPolicy, Heartbeats, IdleCheck, Liveness, Role, SendQueue, StateMachine,
 };
@@ -257,6 +258,12 @@ impl ConnectionCore {
     pub(super) fn input_memory(&self) -> Option<Arc<ByteAccount>> {
         let connections = self.connections.upgrade()?;
         Some(connections.environment().input_memory().clone())
+    }
+
+    /// The limit on the compressed streams of all connections; `None` if the communicator is gone.
+    pub(super) fn compression_streams(&self) -> Option<Arc<StreamLimit>> {
+        let connections = self.connections.upgrade()?;
+        Some(connections.environment().compression_streams().clone())
     }
 
     /// Logs a line that peers can provoke, through the log limiter.

@@ -508,7 +508,10 @@ fn decompressor(connection: &ConnectionCore) -> Decompressor {
     let decompressor = Decompressor::with_ratio_max(settings.inflation_ratio_max);
     let offers_stream = settings.compressions.contains(&Compression::ZstdStream);
     match connection.is_outgoing() || offers_stream {
-        true => decompressor,
+        true => match connection.compression_streams() {
+            Some(limit) => decompressor.with_stream_limit(limit),
+            None => decompressor,
+        },
         false => decompressor.without_stream(),
     }
 }

@@ -88,7 +88,10 @@ impl SendHalf {
             writer,
             shared: Mutex::new(shared),
             room: Notify::new(),
-            compression: StreamCompression::new(settings),
+            compression: StreamCompression::new(
+                settings,
+                environment.compression_streams().clone(),
+            ),
             is_blocking: environment.is_blocking(),
             has_flush_task: AtomicBool::new(false),
             limit: settings.output_limit,

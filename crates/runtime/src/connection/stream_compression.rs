@@ -1,9 +1,9 @@
 //! Compression on a connection: what the peer takes, and the stream, which depends on the order of the messages sent.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use floe_wire::compression::{Compression, Compressor, StreamCompressor};
+use floe_wire::compression::{Compression, Compressor, StreamCompressor, StreamLimit};
 use floe_wire::encoding::Buffer;
 use floe_wire::message::IncomingRequest;
 
@@ -23,9 +23,9 @@ pub(crate) struct StreamCompression {
 }
 
 impl StreamCompression {
-    pub(super) fn new(settings: &Settings) -> Self {
+    pub(super) fn new(settings: &Settings, limit: Arc<StreamLimit>) -> Self {
         Self {
-            stream: Mutex::default(),
+            stream: Mutex::new(StreamCompressor::with_limit(limit)),
             is_wanted: AtomicBool::new(false),
             asked: AtomicU8::new(0),
             level: settings.compression_level,

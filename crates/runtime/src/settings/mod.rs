@@ -40,6 +40,10 @@ pub struct Settings {
     /// needs more is closed, with a logged line. Less than 16 KiB of a connection are not counted. Default 256 MiB, or
     /// one message of [`message_size_max`](Self::message_size_max) if that is more.
     pub reply_memory_max: usize,
+    /// Streams of [`Compression::ZstdStream`](crate::Compression::ZstdStream) that all connections together may have, one for each
+    /// direction. Each holds 1.2 MiB to receive or 3 MiB to send while its connection is open. A peer that begins one more loses
+    /// its connection, with a logged line; this side sends messages that are compressed one by one instead. Default 64.
+    pub compression_streams_max: usize,
     /// How long a caller waits for a reply; `None`, the default, waits for ever.
     #[doc(alias = "ice_invocationTimeout")]
     pub invocation_timeout: Option<Duration>,
@@ -177,6 +181,7 @@ impl Default for Settings {
             message_timeout: Duration::from_secs(60),
             message_rate_min: 4096,
             input_memory_max: 256 * 1024 * 1024,
+            compression_streams_max: 64,
             reply_memory_max: 256 * 1024 * 1024,
             invocation_timeout: None,
             connect_timeout: Duration::from_secs(10),

@@ -428,3 +428,46 @@ async fn requests_that_were_compressed_hard_are_all_answered() {
         soon(call).await.unwrap();
     }
 }
+
+#[tokio::test]
+async fn streams_beyond_the_limit_of_all_connections_are_refused_or_not_begun() {
+    let mut settings = Settings::default();
+    settings.compressions = Compression::ALL.into();
+    settings.compression_streams_max = 3;
+    let server = Server::with_settings(settings).await;
+    let communicator = server.communicator.clone();
+    let world = World::before(server, Settings::default()).await;
+    let offered = world.offered(Compression::ZstdStream).to_string();
+    let [first, second, third] = [0; 3].map(|_| Communicator::new());
+    let proxy = |client: &Communicator| {
+        let proxy: Proxy = client.proxy(&offered).unwrap();
+        proxy.ice_compression(Compression::ZstdStream)
+    };
+    let (stream, alone) = (
+        Compression::ZstdStream.compressed(),
+        Compression::Zstd.compressed(),
+    );
+    // One stream for the requests of the first, and one for the replies.
+    check_echo(&proxy(&first), &long()).await;
+    assert_eq!(world.heard.statuses(), [[stream], [stream]]);
+    assert_eq!(communicator.compression_streams(), 2);
+    // The last one is for the requests of the second, whose replies are compressed alone.
+    for _ in 0..2 {
+        check_echo(&proxy(&second), &long()).await;
+        assert_eq!(world.heard.statuses(), [[stream], [alone]]);
+    }
+    assert_eq!(communicator.compression_streams(), 3);
+    let refused = soon(returned(&proxy(&third), "echo", &long())).await;
+    refused.expect_err("its connection is closed");
+    world.heard.take();
+    check_echo(&proxy(&first), &long()).await;
+    assert_eq!(world.heard.statuses(), [[stream], [stream]]);
+    // A connection that ends gives its streams back.
+    soon(first.shutdown()).await;
+    let start = std::time::Instant::now();
+    while communicator.compression_streams() > 1 {
+        assert!(start.elapsed().as_secs() < 30, "they are not given back");
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    check_echo(&proxy(&third), &long()).await;
+}

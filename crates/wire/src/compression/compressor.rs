@@ -1,5 +1,8 @@
 //! Compresses outgoing messages.
 
+use std::sync::Arc;
+
+use super::stream_limit::StreamLimit;
 use crate::message::{Compression, HEADER_LEN};
 
 /// By default, messages of fewer bytes are not compressed, as in Ice.
@@ -70,11 +73,21 @@ impl Compressor {
 /// Compresses the messages of one direction of a connection, each against those before it.
 #[derive(Debug, Default)]
 pub struct StreamCompressor {
+    #[cfg_attr(not(feature = "zstd"), allow(dead_code))]
+    limit: Option<Arc<StreamLimit>>,
     #[cfg(feature = "zstd")]
     stream: Option<super::stream::StreamEncoder>,
 }
 
 impl StreamCompressor {
+    /// Begins no stream beyond this limit. Each message is then compressed by itself, as [`Compression::Zstd`].
+    pub fn with_limit(limit: Arc<StreamLimit>) -> Self {
+        Self {
+            limit: Some(limit),
+            ..Self::default()
+        }
+    }
+
     /// Compresses the whole messages in `buffer` from `start` on that are marked with the byte of
     /// [`Compression::ZstdStream`], have a body, and have at least `len_min` bytes. All of them must be sent, in the order of these
     /// calls.
@@ -87,24 +100,45 @@ impl StreamCompressor {
             };
             match packed {
                 // This is sent even if it became longer, because later messages are coded against it.
-                Some(packed) => append_packed(buffer, message, Compression::ZstdStream, &packed),
-                None => buffer.extend_from_slice(message),
+                Some(Packed::InStream(packed)) => {
+                    append_packed(buffer, message, Compression::ZstdStream, &packed);
+                }
+                Some(Packed::Alone(packed)) if BODY + packed.len() < message.len() => {
+                    append_packed(buffer, message, Compression::Zstd, &packed);
+                }
+                _ => buffer.extend_from_slice(message),
             }
         });
     }
 
     #[cfg(feature = "zstd")]
-    fn pack(&mut self, body: &[u8]) -> Option<Vec<u8>> {
-        if self.stream.is_none() {
-            self.stream = super::stream::StreamEncoder::new();
-        }
-        self.stream.as_mut()?.pack(body)
+    fn pack(&mut self, body: &[u8]) -> Option<Packed> {
+        let stream = match &mut self.stream {
+            Some(stream) => stream,
+            none => {
+                let permit = self.limit.as_ref().map(StreamLimit::take);
+                if matches!(permit, Some(None)) {
+                    return super::zstd::pack(body).map(Packed::Alone);
+                }
+                none.insert(super::stream::StreamEncoder::new(permit.flatten())?)
+            }
+        };
+        stream.pack(body).map(Packed::InStream)
     }
 
     #[cfg(not(feature = "zstd"))]
-    fn pack(&mut self, _body: &[u8]) -> Option<Vec<u8>> {
+    fn pack(&mut self, _body: &[u8]) -> Option<Packed> {
         None
     }
+}
+
+/// The body of a message, compressed.
+#[cfg_attr(not(feature = "zstd"), allow(dead_code))]
+enum Packed {
+    /// Against those before it.
+    InStream(Vec<u8>),
+    /// By itself.
+    Alone(Vec<u8>),
 }
 
 /// Gives each message from `start` on to `append`, which appends it to the buffer again.

@@ -1,9 +1,12 @@
 //! Decompresses incoming messages. The size that a message claims limits its memory, and the limit of a message limits
 //! that size.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 
 use super::compressor::BODY;
+use super::stream_limit::StreamLimit;
 use crate::message::{Compression, CompressionError, HEADER_LEN, Message, ProtocolError};
 
 /// Decompresses the messages of one direction of a connection, in the order of their arrival.
@@ -15,6 +18,8 @@ use crate::message::{Compression, CompressionError, HEADER_LEN, Message, Protoco
 pub struct Decompressor {
     ratio_max: usize,
     takes_stream: bool,
+    #[cfg_attr(not(feature = "zstd"), allow(dead_code))]
+    stream_limit: Option<Arc<StreamLimit>>,
     #[cfg(feature = "zstd")]
     stream: Option<super::stream::StreamDecoder>,
 }
@@ -36,6 +41,7 @@ impl Decompressor {
         Self {
             ratio_max,
             takes_stream: true,
+            stream_limit: None,
             #[cfg(feature = "zstd")]
             stream: None,
         }
@@ -45,6 +51,14 @@ impl Decompressor {
     pub fn without_stream(self) -> Self {
         Self {
             takes_stream: false,
+            ..self
+        }
+    }
+
+    /// Refuses to begin a stream of [`Compression::ZstdStream`] beyond this limit.
+    pub fn with_stream_limit(self, limit: Arc<StreamLimit>) -> Self {
+        Self {
+            stream_limit: Some(limit),
             ..self
         }
     }
@@ -130,11 +144,19 @@ impl Decompressor {
             Compression::Brotli => super::brotli::unpack(packed, target),
             #[cfg(feature = "zstd")]
             Compression::ZstdStream => {
-                if self.stream.is_none() {
-                    self.stream = super::stream::StreamDecoder::new();
-                }
-                let corrupt = CompressionError::Corrupt(compression);
-                self.stream.as_mut().ok_or(corrupt)?.unpack(packed, target)
+                let stream = match &mut self.stream {
+                    Some(stream) => stream,
+                    none => {
+                        let limit = self.stream_limit.as_ref();
+                        let permit = limit.map(|limit| {
+                            let max = limit.max();
+                            limit.take().ok_or(CompressionError::TooManyStreams { max })
+                        });
+                        let stream = super::stream::StreamDecoder::new(permit.transpose()?);
+                        none.insert(stream.ok_or(CompressionError::Corrupt(compression))?)
+                    }
+                };
+                stream.unpack(packed, target)
             }
             #[allow(unreachable_patterns)]
             missing => Err(CompressionError::NotBuilt(missing)),

@@ -12,7 +12,7 @@
 //! - `decompressor.rs`: decompresses incoming messages, within limits
 //! - `bzip2.rs`, `zstd.rs`, `brotli.rs`: each message by itself
 //! - `zstd_batch.rs`: alike requests of a batch column by column, which `columns.rs` lays out
-//! - `stream.rs`: each message coded against earlier ones
+//! - `stream.rs`: each message coded against earlier ones; `stream_limit.rs`: how many there may be
 //! - `offer.rs`: the compressions that an adapter offers in its proxies
 //!
 //! [`Compression`] is a part of the message header, and lives in `message/`.
@@ -38,6 +38,8 @@ mod decompressor;
 mod offer;
 #[cfg(feature = "zstd")]
 mod stream;
+#[cfg_attr(not(feature = "zstd"), allow(dead_code))]
+mod stream_limit;
 #[cfg(all(test, feature = "bzip2", feature = "zstd", feature = "brotli"))]
 mod tests;
 #[cfg(feature = "zstd")]
@@ -49,3 +51,4 @@ pub use crate::message::{Compression, CompressionError};
 pub use compressor::{Compressor, LEN_MIN_DEFAULT, StreamCompressor};
 pub use decompressor::{Decompressor, INFLATION_LEN_MIN, INFLATION_RATIO_MAX_DEFAULT};
 pub use offer::{OFFER_TYPE_CODE, is_offer, offer, offered};
+pub use stream_limit::StreamLimit;

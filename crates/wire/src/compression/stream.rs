@@ -6,6 +6,7 @@ use std::fmt;
 use zstd::stream::raw::{self, CParameter, DParameter, InBuffer, Operation, OutBuffer};
 
 use super::decompressor::{PIECE, PlainBody};
+use super::stream_limit::StreamPermit;
 use crate::message::{Compression, CompressionError};
 
 /// The library's own default.
@@ -14,15 +15,22 @@ const LEVEL: i32 = 3;
 const WINDOW_LOG: u32 = 20;
 
 /// The sending end.
-pub(super) struct StreamEncoder(raw::Encoder<'static>);
+pub(super) struct StreamEncoder {
+    encoder: raw::Encoder<'static>,
+    /// The stream in the limit of all of them, if there is a limit.
+    _permit: Option<StreamPermit>,
+}
 
 impl StreamEncoder {
-    pub(super) fn new() -> Option<Self> {
+    pub(super) fn new(permit: Option<StreamPermit>) -> Option<Self> {
         let mut encoder = raw::Encoder::new(LEVEL).ok()?;
         encoder
             .set_parameter(CParameter::WindowLog(WINDOW_LOG))
             .ok()?;
-        Some(Self(encoder))
+        Some(Self {
+            encoder,
+            _permit: permit,
+        })
     }
 
     /// Compresses a body against all earlier ones.
@@ -33,8 +41,8 @@ impl StreamEncoder {
         loop {
             let mut output = OutBuffer::around(&mut piece[..]);
             let unsaid = match input.pos() < body.len() {
-                true => self.0.run(&mut input, &mut output).map(|_| 1),
-                false => self.0.flush(&mut output),
+                true => self.encoder.run(&mut input, &mut output).map(|_| 1),
+                false => self.encoder.flush(&mut output),
             };
             packed.extend_from_slice(output.as_slice());
             if unsaid.ok()? == 0 {
@@ -45,15 +53,22 @@ impl StreamEncoder {
 }
 
 /// The receiving end.
-pub(super) struct StreamDecoder(raw::Decoder<'static>);
+pub(super) struct StreamDecoder {
+    decoder: raw::Decoder<'static>,
+    /// The stream in the limit of all of them, if there is a limit.
+    _permit: Option<StreamPermit>,
+}
 
 impl StreamDecoder {
-    pub(super) fn new() -> Option<Self> {
+    pub(super) fn new(permit: Option<StreamPermit>) -> Option<Self> {
         let mut decoder = raw::Decoder::new().ok()?;
         decoder
             .set_parameter(DParameter::WindowLogMax(WINDOW_LOG))
             .ok()?;
-        Some(Self(decoder))
+        Some(Self {
+            decoder,
+            _permit: permit,
+        })
     }
 
     pub(super) fn unpack(
@@ -61,7 +76,8 @@ impl StreamDecoder {
         packed: &[u8],
         target: &mut PlainBody<'_>,
     ) -> Result<(), CompressionError> {
-        let has_ended = super::zstd::run(&mut self.0, packed, target, Compression::ZstdStream)?;
+        let has_ended =
+            super::zstd::run(&mut self.decoder, packed, target, Compression::ZstdStream)?;
         match has_ended {
             // The stream does not end before the connection.
             true => Err(CompressionError::Corrupt(Compression::ZstdStream)),

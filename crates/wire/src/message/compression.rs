@@ -111,6 +111,11 @@ pub enum CompressionError {
     NotBuilt(Compression),
     /// The peer began a stream, which takes memory for as long as the connection is open, and this side offers none.
     NotOffered(Compression),
+    /// The peer began a stream, and all streams that this side allows are taken.
+    TooManyStreams {
+        /// How many there may be.
+        max: usize,
+    },
     /// The message ends before its uncompressed size.
     Truncated,
     /// The uncompressed size that it claims is smaller than a header.
@@ -160,6 +165,13 @@ impl fmt::Display for CompressionError {
                 f,
                 "expected no {compression}, because this side does not offer it: offer it in the settings of this side \
                  if the peer is legitimate"
+            ),
+            Self::TooManyStreams { max } => write!(
+                f,
+                "expected at most {max} compressed streams on all connections together, the peer begins one more: each \
+                 holds memory while its connection is open; raise the limit on this side if they are legitimate \
+                 (connections.compressed-streams in the floe.toml of `floe serve`, or Settings::compression_streams_max), or \
+                 let the peer use zstd"
             ),
             Self::Truncated => {
                 f.write_str("expected the size before compression, the message ends before it")

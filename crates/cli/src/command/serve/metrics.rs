@@ -8,6 +8,7 @@ mod hub;
 mod process;
 mod rows;
 
+use floe::Communicator;
 use floe_gateway::{GatewayStatus, GatewayView};
 use floe_hub::HubView;
 use hyper::StatusCode;
@@ -17,12 +18,14 @@ use prometheus_client::registry::Registry;
 use super::http::Answer;
 use gateway::Gateway;
 use hub::Look;
-use process::Process;
+use process::{CompressedStreams, Process};
 
 /// The services that are measured.
 pub(super) struct Services {
     pub(super) hub: Option<HubView>,
     pub(super) gateway: Option<GatewayView>,
+    /// Whose connections they have.
+    pub(super) communicator: Communicator,
     /// True if they tell of each subscriber.
     pub(super) has_subscribers: bool,
 }
@@ -61,10 +64,10 @@ fn written(services: &Services) -> String {
     let hub = services.hub.as_ref();
     let hub = hub.and_then(|hub| Look::at(hub, services.has_subscribers));
     let gateway = services.gateway.as_ref().and_then(GatewayView::status);
-    page(hub, gateway)
+    page(hub, gateway, CompressedStreams::of(&services.communicator))
 }
 
-fn page(hub: Option<Look>, gateway: Option<GatewayStatus>) -> String {
+fn page(hub: Option<Look>, gateway: Option<GatewayStatus>, streams: CompressedStreams) -> String {
     let mut registry = Registry::default();
     if hub.is_none() && gateway.is_none() {
         return String::new();
@@ -75,6 +78,7 @@ fn page(hub: Option<Look>, gateway: Option<GatewayStatus>) -> String {
     if let Some(gateway) = gateway {
         registry.register_collector(Box::new(Gateway(gateway)));
     }
+    registry.register_collector(Box::new(streams));
     registry.register_collector(Box::new(Process));
     let mut page = String::new();
     // A text takes whatever is written.

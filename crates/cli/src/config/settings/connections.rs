@@ -81,6 +81,14 @@ fn limits() -> Vec<Setting> {
                       closed.",
         },
         Setting {
+            key: "connections.compressed-streams",
+            field: Field::Count(|draft| &mut draft.communicator().compression_streams_max),
+            example: "500",
+            effect: Effect::Restart,
+            meaning: "How many streams of the compression zstd-stream all connections together may have, one for each direction. Each holds 1.2 \
+                      MiB to receive or 3 MiB to send. A peer that begins one more loses its connection.",
+        },
+        Setting {
             key: "connections.inflation-ratio",
             field: Field::Count(|draft| &mut draft.communicator().inflation_ratio_max),
             example: "200",

@@ -320,7 +320,7 @@ mod tests {
             ..Look::default()
         };
         look.hub.topics = topics;
-        page(Some(look), None)
+        page(Some(look), None, super::super::CompressedStreams::default())
     }
 
     #[test]

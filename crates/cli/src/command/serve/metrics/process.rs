@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use floe::Communicator;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
 
@@ -18,6 +19,34 @@ impl Collector for Process {
         let build = vec![("version", env!("CARGO_PKG_VERSION").to_owned())];
         rows.gauges("floe_build_info", "The version of Floe", [(build, 1)])?;
         rows.process()
+    }
+}
+
+/// The compressed streams of all connections at one moment.
+#[derive(Debug, Default)]
+pub(super) struct CompressedStreams {
+    open: usize,
+    max: usize,
+}
+
+impl CompressedStreams {
+    pub(super) fn of(communicator: &Communicator) -> Self {
+        Self {
+            open: communicator.compression_streams(),
+            max: communicator.settings().compression_streams_max,
+        }
+    }
+}
+
+impl Collector for CompressedStreams {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let mut rows = Rows(&mut encoder);
+        let number = |count| i64::try_from(count).unwrap_or(i64::MAX);
+        let help = "Streams of the compression zstd-stream, one for each direction of a connection; each holds 1.2 to 3 MiB";
+        rows.gauge("floe_compressed_streams", help, number(self.open))?;
+        let help =
+            "The limit of these streams; at the limit, a peer that begins one loses its connection";
+        rows.gauge("floe_compressed_streams_max", help, number(self.max))
     }
 }
 
