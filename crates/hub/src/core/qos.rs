@@ -401,6 +401,19 @@ mod tests {
     }
 
     #[test]
+    fn a_subscriber_may_answer_events_in_groups_within_a_limit() {
+        let group = |wish| twoway(&[("floe.group", wish)]).map(|qos| qos.group);
+        assert_eq!(twoway(&[]).unwrap().group, 1);
+        assert_eq!(group("7"), Ok(7));
+        assert_eq!(group("1000000"), Ok(GROUP_MAX));
+        for wrong in ["0", "-1", "many", ""] {
+            let expected =
+                format!("invalid floe.group: expected a number of at least 1, got {wrong:?}");
+            assert_eq!(group(wrong), Err(bad(&expected)));
+        }
+    }
+
+    #[test]
     fn a_wrong_reliability_is_refused_in_the_words_of_icestorm() {
         let error = twoway(&[("reliability", "foo")]).unwrap_err();
         assert_eq!(error, bad("invalid reliability: foo"));

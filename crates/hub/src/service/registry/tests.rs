@@ -44,6 +44,10 @@ impl Store for Failing {
         }
     }
 
+    fn copy(&mut self) -> Result<std::path::PathBuf, StoreError> {
+        Err(StoreError::new("the disk is full"))
+    }
+
     fn is_slow(&self) -> bool {
         false
     }
