@@ -132,14 +132,14 @@ impl Backups {
         };
         let mut backup = backup.lock();
         backup.used = Instant::now();
-        if number + 1 == backup.answers {
+        if backup.answers > 0 && number == backup.answers - 1 {
             return Ok(backup.last.clone());
         }
         if number != backup.answers {
             return Err(refused(format_args!(
-                "expected the number {} of the next answer of the backup, or {} for the last one again, got {number}: end this backup",
-                backup.answers,
-                backup.answers - 1
+                "expected the number {} of the next answer of the backup, or the one before for the last answer again, got {number}: end \
+                 this backup",
+                backup.answers
             )));
         }
         let parts = match backup.read_parts(registry) {

@@ -168,8 +168,11 @@ async fn a_second_backup_is_refused_while_one_is_under_way() {
     let ended = refused(soon(hub.next(&backup, 0)).await.expect_err("it has ended"));
     assert!(ended.can_begin_anew);
     let backup = soon(hub.begin()).await.expect("a backup begins");
-    let later = refused(soon(hub.next(&backup, 7)).await.expect_err("not that many"));
-    assert!(later.reason.contains("got 7"), "{}", later.reason);
+    for number in [7, -1, i64::MIN, i64::MAX] {
+        let odd = soon(hub.next(&backup, number)).await;
+        let odd = refused(odd.expect_err("there is no such answer")).reason;
+        assert!(odd.contains(&format!("got {number}")), "{odd}");
+    }
     soon(hub.end(&backup)).await.expect("an answer");
     let left: Vec<_> = fs::read_dir(&directory.0)
         .expect("the folder")
