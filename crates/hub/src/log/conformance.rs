@@ -352,6 +352,7 @@ implementors!(
     what_is_too_long_is_refused,
     old_events_expire,
     all_events_can_expire,
+    exactly_as_many_events_are_kept_as_the_retention_says,
     only_the_newest_events_of_each_key_stay,
     many_publishers_and_a_reader_agree,
 );

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 /// How long a log keeps its events. Without a limit it keeps all of them.
 ///
-/// A log on disk drops whole segments, so it may keep a segment more than a limit says, and it never drops the segment
-/// that it is writing.
+/// No reader gets an event beyond the limit on events, nor one that is older than the age and a hundredth of it. A log on disk
+/// removes whole files: those of which it keeps no event, and the oldest while the others have as many bytes as it keeps. So its
+/// files may be a segment longer than the limit on bytes, and it never removes the segment that it is writing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Retention {
     /// Older events are dropped.

@@ -176,6 +176,12 @@ impl World {
             contents.events,
             "what is counted is served: {gaps:?}"
         );
+        let Retention {
+            events, per_key, ..
+        } = &self.settings.retention;
+        if let (Some(max), None) = (events, per_key) {
+            assert!(contents.events <= *max, "{contents:?}");
+        }
         for (number, at_level, sequence) in &book.acknowledged {
             let is_lost_by_sync = *at_level < Level::Synced && contents.lost > 0;
             if *at_level < level || *sequence < contents.first || is_lost_by_sync {
