@@ -13,7 +13,7 @@ use super::{
     Level, LogError, Origin, Position, ReadBatch, ReadLimits, Retention, Stamp, WaitingReaders,
     Wake,
 };
-use crate::core::log::{checked, is_ahead, numbered, until_full};
+use crate::core::log::{Held, checked, is_ahead, numbered, until_full};
 use crate::core::value_of;
 
 /// A log in memory. Every level is true as soon as an event is appended.
@@ -91,6 +91,12 @@ impl EventLog for MemoryLog {
             bytes: kept.bytes,
             lost: 0,
         }
+    }
+
+    fn percent_kept_from(&self, from: u64, now: EventTime) -> u64 {
+        let kept = self.kept();
+        let held = kept.held_from(from);
+        kept.retention.percent(&held, now)
     }
 
     fn maintain(&self, now: EventTime) -> Result<(), LogError> {
@@ -260,6 +266,16 @@ impl Kept {
 
     fn oldest(&self) -> Option<&Entry> {
         self.entries.first_key_value().map(|(_, entry)| entry)
+    }
+
+    fn held_from(&self, from: u64) -> Held {
+        let mut held = Held::default();
+        for entry in self.entries.range(from..).map(|(_, entry)| entry) {
+            held.since.get_or_insert(entry.time);
+            held.events += 1;
+            held.bytes += entry.event.len() as u64;
+        }
+        held
     }
 
     fn keep_to_size(&mut self) {

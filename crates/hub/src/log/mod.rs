@@ -69,6 +69,10 @@ pub trait EventLog: fmt::Debug + Send + Sync {
     /// Returns a summary of what the log holds now.
     fn contents(&self) -> Contents;
 
+    /// How much of what the retention keeps comes from this sequence on, in percent. At 100, the next events that are published
+    /// drop those at the sequence. It is 0 if nothing is ever dropped.
+    fn percent_kept_from(&self, from: u64, now: EventTime) -> u64;
+
     /// Drops what the retention no longer keeps, and syncs what has been written for a while. Call it about once a
     /// second. It may wait for a disk.
     ///

@@ -232,6 +232,12 @@ impl EventLog for SegmentLog {
         }
     }
 
+    fn percent_kept_from(&self, from: u64, now: EventTime) -> u64 {
+        let retention = self.shared.queue().settings.retention.clone();
+        let catalog = self.shared.catalog();
+        retention.percent(&catalog.held_from(from), now)
+    }
+
     fn maintain(&self, now: EventTime) -> Result<(), LogError> {
         self.shared.maintain(now)
     }

@@ -292,7 +292,7 @@ impl Subscriber {
             subscription.snapshot()
         });
         match &self.reader {
-            Some(reader) => own.with_waiting(reader.progress().waiting()),
+            Some(reader) => own.with_waiting(reader.progress().waiting),
             None => own,
         }
     }

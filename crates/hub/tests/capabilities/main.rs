@@ -27,6 +27,7 @@ mod pulling;
 mod reconnecting;
 mod registered;
 mod restart;
+mod retention;
 mod scheduler;
 mod sharing;
 mod shutdown;

@@ -1,7 +1,9 @@
 //! The first event that a log keeps, which may lie within a segment: files are removed as a whole, but readers see no event that
 //! the retention has dropped.
 
+use super::EventTime;
 use super::catalog::{Catalog, Segment};
+use super::retention::Held;
 
 /// Where the kept events of a log begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -110,6 +112,28 @@ impl Catalog {
         }
     }
 
+    /// The kept events from a sequence on. Their bytes, and the time of the first, are those that they have if all events of a
+    /// segment are alike.
+    pub(crate) fn held_from(&self, from: u64) -> Held {
+        let from = from.max(self.first());
+        let mut held = Held::default();
+        for segment in self.segments.iter().filter(|it| it.next > from) {
+            let (len, all) = (segment.next - segment.first, segment.events);
+            let before = from.saturating_sub(segment.first);
+            let share = |of: u64| {
+                let share = u128::from(of) * u128::from(len - before) / u128::from(len.max(1));
+                u64::try_from(share).unwrap_or(of)
+            };
+            if all > 0 && held.since.is_none() {
+                let span = segment.last_time.0.saturating_sub(segment.first_time.0);
+                held.since = Some(EventTime(segment.last_time.0 - share(span)));
+            }
+            held.events += share(all);
+            held.bytes += share(segment.file_len());
+        }
+        held
+    }
+
     /// A segment was dropped, the oldest.
     pub(crate) fn handle_dropped(&mut self, segment: &Segment) {
         if segment.next > self.floor.sequence {
@@ -184,6 +208,23 @@ mod tests {
         let oldest = catalog.segments.pop_front().expect("there are three");
         catalog.handle_dropped(&oldest);
         assert_eq!((catalog.events(), catalog.first()), (4, 102));
+    }
+
+    #[test]
+    fn the_events_from_a_sequence_on_are_counted_as_if_all_of_a_segment_were_alike() {
+        let mut catalog = catalog(&[(1, 11, 10), (11, 21, 10), (21, 26, 5)]);
+        for (at, segment) in catalog.segments.iter_mut().enumerate() {
+            (segment.records_end, segment.first_time) = (1000, EventTime(100 * at as u64));
+            segment.last_time = EventTime(100 * at as u64 + 100);
+        }
+        let held = |from| {
+            let held = catalog.held_from(from);
+            (held.events, held.bytes, held.since.map(|it| it.0))
+        };
+        assert_eq!(held(0), (25, 3000, Some(0)));
+        assert_eq!(held(6), (20, 2500, Some(50)));
+        assert_eq!(held(21), (5, 1000, Some(200)));
+        assert_eq!(held(26), (0, 0, None));
     }
 
     #[test]

@@ -18,8 +18,9 @@ use tokio::time::{sleep, sleep_until};
 use super::durable_window::DurableWindow;
 use crate::core::Subscription;
 use crate::core::durable::{
-    Absence, AttemptFailure, Member, NotAcknowledged, PENDING_LIMIT, stamped,
+    Absence, AttemptFailure, Member, MissingEvents, NotAcknowledged, PENDING_LIMIT, stamped,
 };
+use crate::core::log::GapReason;
 use crate::service::dead_letters::{self, DeadLetter};
 use crate::service::directory::ObjectDirectory;
 use crate::service::durable::{Batch, Delivery, HasRead, Readable, Reader, ToRead};
@@ -227,13 +228,11 @@ impl DurableDelivery<'_> {
             }
             HasRead::Again(delivery) => self.deliver(vec![delivery]).await,
             HasRead::Expired => self.expire(1).await,
-            HasRead::AfterLoss(count) => {
-                if count > 0 {
+            HasRead::AfterLoss(missing) => {
+                if missing.count > 0 {
                     let name = self.subscriber.log_name();
-                    tracing::warn!(
-                        "lost {count} events for {name}: the log of the topic does not have them any more"
-                    );
-                    self.subscriber.lock().subscription.handle_trimmed(count);
+                    tracing::warn!("{name} has {missing}");
+                    self.subscriber.lock().subscription.handle_missing(missing);
                     tell_losses(self.subscriber).await;
                 }
             }
@@ -380,22 +379,24 @@ impl DurableDelivery<'_> {
                 let storing = dead_letters::store(reader, directory, sequence, attempts, reason);
                 let stored = Box::pin(storing).await;
                 // The lock is held for the counts alone.
-                let count = |change: fn(&mut Subscription<Events>)| {
+                let count = |change: &dyn Fn(&mut Subscription<Events>)| {
                     change(&mut self.subscriber.lock().subscription);
                 };
                 match stored {
                     Ok(DeadLetter::Trimmed) => {
-                        count(|subscription| {
+                        let missing = MissingEvents {
+                            count: 1,
+                            reason: GapReason::Expired,
+                        };
+                        count(&|subscription| {
                             subscription.handle_unread(1);
-                            subscription.handle_trimmed(1);
+                            subscription.handle_missing(missing);
                         });
                         self.reader.handle_acknowledged([sequence].into_iter());
-                        tracing::warn!(
-                            "lost event {sequence} for {name}: the log of the topic does not have it any more"
-                        );
+                        tracing::warn!("{name} has {missing}");
                     }
                     Ok(settled) => {
-                        count(|subscription| subscription.handle_dead(1));
+                        count(&|subscription| subscription.handle_dead(1));
                         self.reader.handle_acknowledged([sequence].into_iter());
                         if settled == DeadLetter::Stored {
                             tracing::warn!(
@@ -404,7 +405,7 @@ impl DurableDelivery<'_> {
                         }
                     }
                     Err(error) => {
-                        count(|subscription| subscription.handle_unread(1));
+                        count(&|subscription| subscription.handle_unread(1));
                         self.reader.handle_undead(sequence, Absence::WAIT_MAX);
                         tracing::error!(
                             "event {sequence} cannot become a dead letter, and is delivered again to {name}: {error}"

@@ -351,10 +351,13 @@ impl TopicLog {
             // Its files may be gone.
             return;
         }
-        if let Err(error) = self.log.maintain(EventTime::now()) {
+        let now = EventTime::now();
+        if let Err(error) = self.log.maintain(now) {
             tracing::error!("{error}");
         }
         for reader in self.all_named() {
+            // It has been logged.
+            let _ = reader.check_overtaking(now);
             // An error is logged, and the next one tries again.
             let _ = reader.sync();
         }

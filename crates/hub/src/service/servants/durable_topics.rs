@@ -118,7 +118,7 @@ impl DurableTopics for DurableTopicsServant {
                 position: number(progress.floor),
                 next: number(progress.next),
                 pending: number(progress.pending),
-                behind: number(progress.waiting()),
+                behind: number(progress.waiting),
                 subscribers: i32::try_from(subscribers).unwrap_or(i32::MAX),
                 expired: number(progress.expired),
             }
