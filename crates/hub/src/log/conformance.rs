@@ -148,6 +148,11 @@ fn positions_are_found(open: fn(Retention) -> Subject) {
         (locate(Position::Sequence(0)), locate(Position::Sequence(9))),
         (1, 9)
     );
+    assert_eq!(
+        locate(Position::Sequence(99)),
+        13,
+        "the end: no event is missed"
+    );
     let since = |time| locate(Position::Time(EventTime(time)));
     assert_eq!((since(0), since(10), since(11), since(20)), (1, 1, 3, 3));
     assert_eq!((since(30), since(31), since(60), since(61)), (5, 9, 11, 13));

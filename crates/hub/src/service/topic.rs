@@ -341,11 +341,12 @@ impl Topic {
         subscribers.iter().filter(of_name).cloned().collect()
     }
 
-    /// The number of subscribers of each durable subscription that has any.
+    /// The number of subscribers that can be reached, of each durable subscription that has any.
     pub(crate) fn reader_counts(&self) -> BTreeMap<String, usize> {
         let mut counts = BTreeMap::new();
         let subscribers = self.read();
-        for reader in subscribers.iter().filter_map(|it| it.reader()) {
+        let present = subscribers.iter().filter(|it| !it.is_absent());
+        for reader in present.filter_map(|it| it.reader()) {
             *counts.entry(reader.name().to_owned()).or_default() += 1;
         }
         counts

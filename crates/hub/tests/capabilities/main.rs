@@ -1,5 +1,6 @@
 //! The capabilities of the hub, as its users see them, with Floe on both sides.
 
+mod absent_subscribers;
 mod access;
 mod backpressure;
 mod client;

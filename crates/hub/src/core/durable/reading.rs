@@ -25,6 +25,8 @@ pub(crate) struct Reading {
     pub(crate) sticky: Option<String>,
     /// The subscriber wants no older events than this.
     pub(crate) lifespan: Option<Duration>,
+    /// True if the subscription is from an earlier run of the hub.
+    pub(crate) is_restored: bool,
     /// The topic of its dead letters; `None` for the topic's name with `.dead` behind it.
     dead_letters: Option<String>,
 }
@@ -49,6 +51,7 @@ impl Reading {
     /// Notes that the hub has started again. A position that was not saved is lost: the subscriber continues with new
     /// events, and does not get the earlier ones again.
     pub(crate) fn go_on_after_restart(&mut self) {
+        self.is_restored = true;
         if self.name.is_none() {
             self.start = Position::End;
         }
@@ -105,6 +108,7 @@ impl Reading {
             is_shared,
             sticky: ours.parsed("floe.sticky", key)?,
             lifespan: None,
+            is_restored: false,
             dead_letters: ours.parsed("floe.deadLetters", not_empty("the name of a topic"))?,
         }))
     }

@@ -19,7 +19,7 @@ use super::progress::Progress;
 use super::reader_state::ReaderState;
 use super::sticky_events::StickyEvents;
 use crate::core::durable::{
-    Chase, Member, NotAcknowledged, Overtaking, OvertakingNotice, PENDING_LIMIT, Reading,
+    Chase, Member, Members, NotAcknowledged, Overtaking, OvertakingNotice, PENDING_LIMIT, Reading,
     Redelivery, SavedPosition, SubscriptionPosition, Turn,
 };
 use crate::core::log::{EventTime, ReadLimits};
@@ -115,7 +115,7 @@ impl Reader {
                 dead_letters: None,
                 lifespan: None,
                 sticky_events: None,
-                next_member: 0,
+                members: Members::default(),
                 chase: Chase::default(),
                 saver,
                 overtaking: Overtaking::default(),
@@ -169,13 +169,31 @@ impl Reader {
 
     /// A new member of those that share the subscription.
     pub(crate) fn join(&self) -> Member {
-        let mut state = self.lock();
-        state.next_member += 1;
-        Member(state.next_member)
+        self.lock().members.join()
     }
 
-    /// A member has left or cannot be reached. It joins again when it polls.
+    /// A member can be reached.
+    pub(crate) fn handle_presence(&self, member: Member) {
+        self.lock().members.handle_presence(member);
+    }
+
+    /// A member cannot be reached, perhaps because its program has certainly ended. Others get its events until it polls
+    /// again. Returns true if it is to be forgotten.
+    pub(crate) fn handle_absence(&self, member: Member, has_ended: bool) -> bool {
+        let now = Instant::now();
+        let is_forgotten = self.lock().members.handle_absence(member, has_ended, now);
+        self.give_keys_back(member);
+        is_forgotten
+    }
+
+    /// A member has left.
     pub(crate) fn leave(&self, member: Member) {
+        self.lock().members.leave(member);
+        self.give_keys_back(member);
+    }
+
+    /// Others get the keys of a member.
+    fn give_keys_back(&self, member: Member) {
         let mut state = self.lock();
         if let Some(waiting) = &mut state.sticky_events {
             waiting.leave(member);

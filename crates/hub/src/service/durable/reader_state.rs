@@ -8,7 +8,7 @@ use super::feed::Feed;
 use super::position_saver::PositionSaver;
 use super::sticky_events::{StickyEvents, StickyTaken};
 use crate::core::durable::{
-    Chase, Member, MissingEvents, NextEvent, Overtaking, SubscriptionPosition,
+    Chase, Member, Members, MissingEvents, NextEvent, Overtaking, SubscriptionPosition,
 };
 use crate::core::log::{Gap, GapReason};
 
@@ -24,8 +24,8 @@ pub(super) struct ReaderState {
     pub(super) feed: Feed,
     /// Events that wait for their members, if the events of one key go to one member.
     pub(super) sticky_events: Option<StickyEvents>,
-    /// The number of the member that joins next.
-    pub(super) next_member: u64,
+    /// The subscribers that share the subscription.
+    pub(super) members: Members,
     /// How it comes nearer to the end of the log.
     pub(super) chase: Chase,
     pub(super) saver: PositionSaver,

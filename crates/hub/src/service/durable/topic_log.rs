@@ -316,7 +316,8 @@ impl TopicLog {
         self.log.contents()
     }
 
-    /// Reads events. It may wait for the disk.
+    /// Reads events. From behind the end of the log, it reads from the end on, because a reader that waits there would miss the
+    /// events up to there. It may wait for the disk.
     ///
     /// # Errors
     /// [`StoreError`] if the system refuses.
@@ -326,7 +327,7 @@ impl TopicLog {
             bytes: REPLY_BYTES_MAX,
             level: self.settings().acknowledge,
         };
-        let read = self.log.read(from, &limits);
+        let read = self.log.read(from.min(self.log.contents().next), &limits);
         read.map_err(|error| StoreError::because("cannot read the log of a topic", error))
     }
 

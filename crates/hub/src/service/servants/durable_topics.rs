@@ -27,7 +27,7 @@ use crate::error::ChangeError;
 use crate::service::count::number;
 use crate::service::dead_letters;
 use crate::service::durable::{Reader, TopicLog, pull};
-use crate::service::registry::{Registry, check_may_pull, pull_identity};
+use crate::service::registry::{Registry, check_may_pull, look_for_former, pull_identity};
 use crate::service::topic::Topic;
 use crate::store::StoreError;
 
@@ -239,6 +239,7 @@ impl DurableTopics for DurableTopicsServant {
             }
         }
         check_dead_letters(&self.registry, &topic, &parsed, current).map_err(InvokeError::from)?;
+        look_for_former(&topic, None, &parsed).await;
         let user = self.registry.guard().user(current);
         let opened = self
             .registry
