@@ -33,7 +33,8 @@ impl Segment {
     fn passed(&self, floor: &Floor) -> u64 {
         match floor.sequence {
             sequence if sequence >= self.next => self.events,
-            sequence if sequence > self.first => floor.passed,
+            // A failed sync may have lost the last of them.
+            sequence if sequence > self.first => floor.passed.min(self.events),
             _ => 0,
         }
     }
@@ -50,7 +51,7 @@ impl Catalog {
     /// The lowest sequence that may be kept. It is `next` if no event is kept.
     pub(crate) fn first(&self) -> u64 {
         let mut segments = self.segments.iter();
-        let first = segments.find(|it| it.events > 0 && it.next > self.floor.sequence);
+        let first = segments.find(|it| it.events > it.passed(&self.floor));
         first.map_or(self.next, |it| it.first.max(self.floor.sequence))
     }
 

@@ -132,9 +132,14 @@ impl World {
                 Level::Synced
             }
         };
+        // A log is opened although its disk is full.
+        if self.random.one_in(4) {
+            self.storage.set_room(0);
+        }
         let opened =
             SegmentLog::open_in(Box::new(self.storage.clone()), self.settings.clone(), None);
-        self.log = opened.expect("the disk works");
+        self.log = opened.expect("the disk works, or is full");
+        self.storage.set_room(u64::MAX);
         assert_eq!(self.log.damage(), [], "nothing that was synced has changed");
         let kept = self.check(survives);
         // An event that was not yet safe may be gone, and another event may have its sequence.
