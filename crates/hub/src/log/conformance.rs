@@ -32,6 +32,7 @@ fn events_are_read_as_they_were_appended(open: fn(Retention) -> Subject) {
         sequence: 41,
     };
     let third = Append {
+        is_forwarded: false,
         origin: Some(origin.clone()),
         ..append(&[b"three", b""], 20)
     };
@@ -40,6 +41,7 @@ fn events_are_read_as_they_were_appended(open: fn(Retention) -> Subject) {
     let (all, gaps) = read_all(log, 1, &ReadLimits::default());
     assert_eq!(gaps, []);
     let stamp = |sequence, time, origin| Stamp {
+        is_forwarded: false,
         sequence,
         time: EventTime(time),
         origin,
@@ -244,6 +246,7 @@ fn what_is_too_long_is_refused(open: fn(Retention) -> Subject) {
         "{error}"
     );
     let named = |len| Append {
+        is_forwarded: false,
         origin: Some(Origin {
             publisher: "p".repeat(len).into(),
             sequence: 1,
@@ -270,6 +273,7 @@ fn many_publishers_and_a_reader_agree(open: fn(Retention) -> Subject) {
                 let (sender, receiver) = mpsc::channel();
                 for at in 0..COUNT {
                     let append = Append {
+                        is_forwarded: false,
                         origin: Some(Origin {
                             publisher: format!("p{publisher}").into(),
                             sequence: at,

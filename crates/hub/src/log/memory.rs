@@ -156,6 +156,7 @@ struct Entry {
     event: Event,
     time: EventTime,
     origin: Option<Origin>,
+    is_forwarded: bool,
 }
 
 impl Kept {
@@ -167,6 +168,7 @@ impl Kept {
         let first = self.next;
         self.correct_times(append.time);
         let time = append.time.max(self.last_time);
+        let is_forwarded = append.is_forwarded;
         self.last_time = time;
         for (event, origin) in append.events.detached().each().zip(numbered(append.origin)) {
             let sequence = self.next;
@@ -179,6 +181,7 @@ impl Kept {
                     event,
                     time,
                     origin,
+                    is_forwarded,
                 },
             );
         }
@@ -222,6 +225,7 @@ impl Kept {
                 break;
             }
             stamps.push(Stamp {
+                is_forwarded: entry.is_forwarded,
                 sequence,
                 time: entry.time,
                 origin: entry.origin.clone(),

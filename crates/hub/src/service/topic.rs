@@ -168,7 +168,10 @@ impl Topic {
         let Some(log) = &self.log else {
             return give(events).into();
         };
-        let Appending { fresh, outcome } = log.append(events, user.map(|user| &**user));
+        let Appending { fresh, outcome } = match audience {
+            Audience::Subscribers => log.append_forwarded(events),
+            Audience::All => log.append(events, user.map(|user| &**user)),
+        };
         Published {
             held: fresh.into_iter().flat_map(give).collect(),
             stored: vec![outcome],

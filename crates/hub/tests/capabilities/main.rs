@@ -8,6 +8,7 @@ mod dead_endpoints;
 mod dead_letters;
 mod delivery;
 mod durable;
+mod durable_links;
 mod durable_refusals;
 mod failures;
 mod hostile_names;

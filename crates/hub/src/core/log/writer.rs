@@ -385,6 +385,7 @@ impl Writer {
                     });
                 }
                 let stamp = Stamp {
+                    is_forwarded: append.is_forwarded,
                     sequence,
                     time,
                     origin,

@@ -135,6 +135,7 @@ pub(super) fn only_the_newest_events_of_each_key_stay(open: fn(Retention) -> Sub
         // The third key has two events, at the beginning.
         let key = keys[if at < 2 { 2 } else { at % 2 }];
         let append = Append {
+            is_forwarded: false,
             events: events(&[&[&[at as u8], &long[..]].concat()], key),
             time: EventTime(at as u64),
             origin: None,

@@ -229,6 +229,7 @@ impl LogRead<'_> {
         self.next = record.sequence + 1;
         let origin = record.origin.map(|origin| self.origin(origin));
         self.stamps.push(Stamp {
+            is_forwarded: record.is_forwarded,
             sequence: record.sequence,
             time: times.map_or(record.time, |times| times.of(record.time)),
             origin,

@@ -370,6 +370,7 @@ impl DurableDelivery<'_> {
             time,
             attempt,
             event,
+            ..
         } = delivery;
         // An event that is in a log was checked before.
         stamped(event.as_bytes(), sequence, time, attempt).unwrap_or(event)

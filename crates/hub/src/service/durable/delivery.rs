@@ -17,6 +17,8 @@ pub(crate) struct Delivery {
     pub(crate) time: EventTime,
     /// Which attempt this is, from 1.
     pub(crate) attempt: u32,
+    /// True if it came over a link.
+    pub(crate) is_forwarded: bool,
     /// Its bytes.
     pub(crate) event: Event,
 }

@@ -561,6 +561,7 @@ impl Reader {
                 }
                 Some((stamp, event)) if stamp.sequence == sequence => HasRead::Again(Delivery {
                     sequence,
+                    is_forwarded: stamp.is_forwarded,
                     time: stamp.time,
                     attempt,
                     event,

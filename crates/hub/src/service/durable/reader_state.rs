@@ -86,6 +86,7 @@ impl ReaderState {
             self.saver.has_unsaved_attempts = true;
             taken.push(Delivery {
                 sequence: stamp.sequence,
+                is_forwarded: stamp.is_forwarded,
                 time: stamp.time,
                 attempt,
                 event,

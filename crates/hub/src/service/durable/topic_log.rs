@@ -50,6 +50,14 @@ pub(crate) struct TopicLog {
     counts: Option<Arc<LogCounts>>,
 }
 
+/// How events arrive.
+#[derive(Clone, Copy)]
+struct Arriving {
+    level: Level,
+    time: EventTime,
+    is_forwarded: bool,
+}
+
 /// Events that are on their way into a log.
 pub(crate) struct Appending {
     /// The events that have not come before. Subscribers that do not read the log get them now.
@@ -172,6 +180,15 @@ impl TopicLog {
 
     /// Appends events of a user, if the hub knows it. They are in the log in the order of these calls.
     pub(crate) fn append(&self, events: Events, user: Option<&str>) -> Appending {
+        self.append_from(events, user, false)
+    }
+
+    /// Appends events that came over a link.
+    pub(crate) fn append_forwarded(&self, events: Events) -> Appending {
+        self.append_from(events, None, true)
+    }
+
+    fn append_from(&self, events: Events, user: Option<&str>, is_forwarded: bool) -> Appending {
         let publications = match publications(events, user) {
             Ok(publications) => publications,
             Err(reason) => return Appending::refused(reason),
@@ -183,7 +200,12 @@ impl TopicLog {
         let mut outcomes = Vec::new();
         for publication in publications {
             let level = publication.level.unwrap_or(default);
-            self.append_one(publication, level, time, &mut fresh, &mut outcomes);
+            let arriving = Arriving {
+                level,
+                time,
+                is_forwarded,
+            };
+            self.append_one(publication, arriving, &mut fresh, &mut outcomes);
         }
         let all = async move {
             let mut result = Ok(());
@@ -201,15 +223,20 @@ impl TopicLog {
     fn append_one(
         &self,
         publication: LogPublication,
-        level: Level,
-        time: EventTime,
+        arriving: Arriving,
         fresh: &mut Vec<Events>,
         outcomes: &mut Vec<Outcome>,
     ) {
         let LogPublication { events, origin, .. } = publication;
+        let Arriving {
+            level,
+            time,
+            is_forwarded,
+        } = arriving;
         let Some(origin) = origin else {
             fresh.push(events.clone());
             let append = Append {
+                is_forwarded,
                 events,
                 time,
                 origin,
@@ -220,7 +247,7 @@ impl TopicLog {
         };
         let arrived = self
             .arrivals
-            .append(&*self.log, events, &origin, level, time);
+            .append(&*self.log, events, &origin, level, time, is_forwarded);
         for (events, arrival) in arrived {
             fresh.extend(events);
             outcomes.push(match arrival {
