@@ -168,5 +168,14 @@ pub struct Contents {
     pub lost: u64,
 }
 
+impl Contents {
+    /// About how many bytes of events a read with these limits takes: at least one event, however long it is.
+    pub(crate) fn bytes_of_read(&self, limits: &ReadLimits) -> u64 {
+        let mean = self.bytes / self.events.max(1);
+        let wanted = mean.saturating_mul(limits.events as u64);
+        wanted.min(limits.bytes as u64).max(mean).max(1)
+    }
+}
+
 #[cfg(test)]
 mod conformance;

@@ -343,17 +343,26 @@ impl TopicLog {
         self.log.contents()
     }
 
+    /// About how many bytes [`TopicLog::read`] takes.
+    pub(crate) fn bytes_of_read(&self, count: usize) -> u64 {
+        self.log.contents().bytes_of_read(&self.reply_limits(count))
+    }
+
+    fn reply_limits(&self, count: usize) -> ReadLimits {
+        ReadLimits {
+            events: count,
+            bytes: REPLY_BYTES_MAX,
+            level: self.settings().acknowledge,
+        }
+    }
+
     /// Reads events. From behind the end of the log, it reads from the end on, because a reader that waits there would miss the
     /// events up to there. It may wait for the disk.
     ///
     /// # Errors
     /// [`StoreError`] if the system refuses.
     pub(crate) fn read(&self, from: u64, count: usize) -> Result<ReadBatch, StoreError> {
-        let limits = ReadLimits {
-            events: count,
-            bytes: REPLY_BYTES_MAX,
-            level: self.settings().acknowledge,
-        };
+        let limits = self.reply_limits(count);
         let read = self.log.read(from.min(self.log.contents().next), &limits);
         read.map_err(|error| StoreError::because("cannot read the log of a topic", error))
     }
