@@ -452,6 +452,7 @@ pub(crate) fn add(total: &mut TopicTotals, topic: &TopicTotals) {
         (&mut losses.removed, lost.removed),
         (&mut losses.looped, lost.looped),
         (&mut losses.expired, lost.expired),
+        (&mut losses.retention, lost.retention),
         (&mut total.queued, topic.queued),
         (&mut total.queued_bytes, topic.queued_bytes),
         (&mut total.outstanding, topic.outstanding),
@@ -470,9 +471,12 @@ pub(crate) fn lost(losses: &Losses) -> i64 {
         removed,
         looped,
         expired,
+        retention,
         ..
     } = *losses;
-    let all = [overflow, offline, failed, removed, looped, expired];
+    let all = [
+        overflow, offline, failed, removed, looped, expired, retention,
+    ];
     all.into_iter().fold(0, i64::saturating_add)
 }
 

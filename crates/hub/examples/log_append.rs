@@ -96,6 +96,7 @@ fn append_all(log: &SegmentLog, count: u64, batch: u64, in_flight: u64) {
         }
         let sender = sender.clone();
         let append = Append {
+            is_forwarded: false,
             events: events.clone(),
             time: EventTime::now(),
             origin: None,

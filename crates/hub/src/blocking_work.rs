@@ -54,6 +54,33 @@ pub(crate) async fn run<T: Send + 'static>(
     begin(permit(kind).await, work).await
 }
 
+/// The bytes of events that reads of logs take from the disk at a time, all together: a read copies and checks them, which keeps a
+/// processor busy. With as many reads as threads, others would wait for all of these.
+pub(crate) const READ_BYTES_TOGETHER: u32 = 1 << 20;
+
+static READ_BYTES: Semaphore = Semaphore::const_new(READ_BYTES_TOGETHER as usize);
+
+/// Reads events of a log, about this many bytes, where a thread may block. It begins when there is room beside the reads that are
+/// under way. Reads begin in the order of their calls, so none waits for long behind others; one that is too long for any room
+/// is alone.
+///
+/// # Errors
+/// The work has panicked, or the runtime is shutting down.
+pub(crate) async fn run_read<T: Send + 'static>(
+    bytes: u64,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, JoinError> {
+    let share = u32::try_from(bytes).map_or(READ_BYTES_TOGETHER, |it| it.min(READ_BYTES_TOGETHER));
+    let room = READ_BYTES.acquire_many(share).await;
+    let room = room.expect("the semaphore is never closed");
+    run(WorkKind::Read, move || {
+        // It stays with the work, which goes on if its result is not awaited any more.
+        let _room = room;
+        work()
+    })
+    .await
+}
+
 /// Begins work where a thread may block.
 pub(crate) fn start(runtime: &Handle, kind: WorkKind, work: impl FnOnce() + Send + 'static) {
     let _entered = runtime.enter();
@@ -111,6 +138,37 @@ mod tests {
             *self.answers.lock().unwrap() = true;
             self.changed.notify_all();
         }
+    }
+
+    /// Reads that note how many bytes are under way.
+    #[tokio::test]
+    async fn reads_take_no_more_bytes_together_than_the_limit_and_each_has_its_turn() {
+        const MIB: u64 = 1 << 20;
+        let under_way = Arc::new(Mutex::new((0, 0)));
+        let read = |bytes: u64| {
+            let under_way = under_way.clone();
+            run_read(bytes, move || {
+                {
+                    let (now, most) = &mut *under_way.lock().unwrap();
+                    *now += bytes;
+                    *most = (*now).max(*most);
+                }
+                std::thread::yield_now();
+                under_way.lock().unwrap().0 -= bytes;
+            })
+        };
+        let sizes = [64 << 10, 256 << 10, 900_000];
+        let reads: Vec<_> = (0..300)
+            .map(|at| tokio::spawn(read(sizes[at % 3])))
+            .collect();
+        for read in reads {
+            read.await.unwrap().unwrap();
+        }
+        let (now, most) = *under_way.lock().unwrap();
+        assert!(now == 0 && most <= MIB, "{most}");
+        // One that never fits is alone.
+        read(5 * MIB).await.unwrap();
+        assert_eq!(under_way.lock().unwrap().1, 5 * MIB);
     }
 
     #[tokio::test]

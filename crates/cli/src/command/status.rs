@@ -93,6 +93,11 @@ fn losses(lost: &Losses) -> Vec<(bool, String)> {
             "when their subscriber left before it had received them",
         ),
         (false, lost.expired, "because their lifespan was over"),
+        (
+            true,
+            lost.retention,
+            "because the retention of a topic overtook a subscriber",
+        ),
     ];
     let lost = reasons.into_iter().filter(|(_, count, _)| *count != 0);
     lost.map(|(is_problem, count, why)| {

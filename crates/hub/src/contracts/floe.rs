@@ -22,8 +22,10 @@ pub struct Losses {
     pub looped: i64,
     /// Their lifespan was over before they were delivered.
     pub expired: i64,
+    /// The log of their topic no longer kept them: the subscriber was so far behind that the retention overtook it.
+    pub retention: i64,
 }
-codegen::structure!(Losses { overflow, offline, failed, removed, looped, expired });
+codegen::structure!(Losses { overflow, offline, failed, removed, looped, expired, retention });
 
 /// How a subscriber is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]

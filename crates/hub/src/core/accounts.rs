@@ -35,6 +35,8 @@ pub(crate) struct Losses {
     pub(crate) looped: u64,
     /// Their lifespan was over before they were delivered.
     pub(crate) expired: u64,
+    /// The log of the topic no longer kept them: the retention overtook the subscriber.
+    pub(crate) retention: u64,
 }
 
 impl AddAssign for Accounts {
@@ -54,5 +56,6 @@ impl AddAssign for Losses {
         self.removed += other.removed;
         self.looped += other.looped;
         self.expired += other.expired;
+        self.retention += other.retention;
     }
 }

@@ -61,6 +61,7 @@ impl Snapshot {
     /// Lost events, for any reason.
     pub(crate) fn lost(&self) -> u64 {
         let lost = self.accounts.lost;
-        lost.overflow + lost.offline + lost.failed + lost.removed + lost.looped + lost.expired
+        let of_queue = lost.overflow + lost.offline + lost.failed + lost.removed;
+        of_queue + lost.looped + lost.expired + lost.retention
     }
 }

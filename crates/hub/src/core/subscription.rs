@@ -4,9 +4,11 @@ use std::time::{Duration, Instant};
 
 use super::availability::{Availability, DeliveryFailure};
 use super::backlog::{Backlog, Disconnected};
+use super::durable::MissingEvents;
 use super::held::{Held, HeldPublications, TakenAmount, Ticket};
 use super::lifespan::Timing;
 use super::limits::{OverflowPolicy, QueueLimits};
+use super::log::GapReason;
 use super::outstanding::Outstanding;
 use super::overflow::{OverflowNotice, OverflowSummary};
 use super::qos::{DeliveryMode, Qos};
@@ -366,9 +368,14 @@ impl<R: EventBatch> Subscription<R> {
     }
 
     /// The log no longer has events that were meant for the subscriber.
-    pub(crate) fn handle_trimmed(&mut self, count: u64) {
-        self.backlog.accounts.offered += count;
-        self.backlog.accounts.lost.overflow += count;
+    pub(crate) fn handle_missing(&mut self, missing: MissingEvents) {
+        let MissingEvents { count, reason } = missing;
+        let accounts = &mut self.backlog.accounts;
+        accounts.offered += count;
+        match reason {
+            GapReason::Expired => accounts.lost.retention += count,
+            GapReason::Damaged => accounts.lost.failed += count,
+        }
         self.backlog.queue.note_lost_before(count);
     }
 

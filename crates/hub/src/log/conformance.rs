@@ -32,6 +32,7 @@ fn events_are_read_as_they_were_appended(open: fn(Retention) -> Subject) {
         sequence: 41,
     };
     let third = Append {
+        is_forwarded: false,
         origin: Some(origin.clone()),
         ..append(&[b"three", b""], 20)
     };
@@ -40,6 +41,7 @@ fn events_are_read_as_they_were_appended(open: fn(Retention) -> Subject) {
     let (all, gaps) = read_all(log, 1, &ReadLimits::default());
     assert_eq!(gaps, []);
     let stamp = |sequence, time, origin| Stamp {
+        is_forwarded: false,
         sequence,
         time: EventTime(time),
         origin,
@@ -148,6 +150,11 @@ fn positions_are_found(open: fn(Retention) -> Subject) {
         (locate(Position::Sequence(0)), locate(Position::Sequence(9))),
         (1, 9)
     );
+    assert_eq!(
+        locate(Position::Sequence(99)),
+        13,
+        "the end: no event is missed"
+    );
     let since = |time| locate(Position::Time(EventTime(time)));
     assert_eq!((since(0), since(10), since(11), since(20)), (1, 1, 3, 3));
     assert_eq!((since(30), since(31), since(60), since(61)), (5, 9, 11, 13));
@@ -239,6 +246,7 @@ fn what_is_too_long_is_refused(open: fn(Retention) -> Subject) {
         "{error}"
     );
     let named = |len| Append {
+        is_forwarded: false,
         origin: Some(Origin {
             publisher: "p".repeat(len).into(),
             sequence: 1,
@@ -265,6 +273,7 @@ fn many_publishers_and_a_reader_agree(open: fn(Retention) -> Subject) {
                 let (sender, receiver) = mpsc::channel();
                 for at in 0..COUNT {
                     let append = Append {
+                        is_forwarded: false,
                         origin: Some(Origin {
                             publisher: format!("p{publisher}").into(),
                             sequence: at,
@@ -352,6 +361,7 @@ implementors!(
     what_is_too_long_is_refused,
     old_events_expire,
     all_events_can_expire,
+    exactly_as_many_events_are_kept_as_the_retention_says,
     only_the_newest_events_of_each_key_stay,
     many_publishers_and_a_reader_agree,
 );

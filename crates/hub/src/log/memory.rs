@@ -13,7 +13,7 @@ use super::{
     Level, LogError, Origin, Position, ReadBatch, ReadLimits, Retention, Stamp, WaitingReaders,
     Wake,
 };
-use crate::core::log::{checked, is_ahead, numbered, until_full};
+use crate::core::log::{Held, checked, is_ahead, numbered, until_full};
 use crate::core::value_of;
 
 /// A log in memory. Every level is true as soon as an event is appended.
@@ -93,6 +93,12 @@ impl EventLog for MemoryLog {
         }
     }
 
+    fn percent_kept_from(&self, from: u64, now: EventTime) -> u64 {
+        let kept = self.kept();
+        let held = kept.held_from(from);
+        kept.retention.percent(&held, now)
+    }
+
     fn maintain(&self, now: EventTime) -> Result<(), LogError> {
         let mut kept = self.kept();
         if let Some(age) = kept.retention.age {
@@ -150,6 +156,7 @@ struct Entry {
     event: Event,
     time: EventTime,
     origin: Option<Origin>,
+    is_forwarded: bool,
 }
 
 impl Kept {
@@ -161,6 +168,7 @@ impl Kept {
         let first = self.next;
         self.correct_times(append.time);
         let time = append.time.max(self.last_time);
+        let is_forwarded = append.is_forwarded;
         self.last_time = time;
         for (event, origin) in append.events.detached().each().zip(numbered(append.origin)) {
             let sequence = self.next;
@@ -173,6 +181,7 @@ impl Kept {
                     event,
                     time,
                     origin,
+                    is_forwarded,
                 },
             );
         }
@@ -216,6 +225,7 @@ impl Kept {
                 break;
             }
             stamps.push(Stamp {
+                is_forwarded: entry.is_forwarded,
                 sequence,
                 time: entry.time,
                 origin: entry.origin.clone(),
@@ -260,6 +270,16 @@ impl Kept {
 
     fn oldest(&self) -> Option<&Entry> {
         self.entries.first_key_value().map(|(_, entry)| entry)
+    }
+
+    fn held_from(&self, from: u64) -> Held {
+        let mut held = Held::default();
+        for entry in self.entries.range(from..).map(|(_, entry)| entry) {
+            held.since.get_or_insert(entry.time);
+            held.events += 1;
+            held.bytes += entry.event.len() as u64;
+        }
+        held
     }
 
     fn keep_to_size(&mut self) {

@@ -70,6 +70,10 @@ pub trait EventLog: fmt::Debug + Send + Sync {
     /// Returns a summary of what the log holds now.
     fn contents(&self) -> Contents;
 
+    /// How much of what the retention keeps comes from this sequence on, in percent. At 100, the next events that are published
+    /// drop those at the sequence. It is 0 if nothing is ever dropped.
+    fn percent_kept_from(&self, from: u64, now: EventTime) -> u64;
+
     /// Drops what the retention no longer keeps, and syncs what has been written for a while. Call it about once a
     /// second. It may wait for a disk.
     ///
@@ -163,6 +167,15 @@ pub struct Contents {
     pub bytes: u64,
     /// How many events were accepted and could not be written since the log was opened.
     pub lost: u64,
+}
+
+impl Contents {
+    /// About how many bytes of events a read with these limits takes: at least one event, however long it is.
+    pub(crate) fn bytes_of_read(&self, limits: &ReadLimits) -> u64 {
+        let mean = self.bytes / self.events.max(1);
+        let wanted = mean.saturating_mul(limits.events as u64);
+        wanted.min(limits.bytes as u64).max(mean).max(1)
+    }
 }
 
 #[cfg(test)]

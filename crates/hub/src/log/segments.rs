@@ -79,8 +79,8 @@ pub struct SegmentLog {
 #[derive(Debug)]
 struct Shared {
     storage: Box<dyn Storage>,
-    /// Guards the maintenance, and up to which sequence finished segments hold only the newest events of each key.
-    compacted: Mutex<u64>,
+    /// Guards the maintenance.
+    maintenance: Mutex<Maintenance>,
     /// Guards the files. It is held while a commit writes and syncs.
     writer: Mutex<GroupCommit>,
     /// Guards the appends that wait to be written. Its owner does no I/O.
@@ -90,10 +90,18 @@ struct Shared {
     /// Guards where recent reads ended. Its owner does no I/O.
     hints: Mutex<Hints>,
     /// Guards the catalog of the segments. Its owners do no I/O, except that they open and rename files. The owner of
-    /// `writer` changes the last segment, and the owner of `compacted` the others.
+    /// `writer` changes the last segment, and the owner of `maintenance` the others.
     catalog: RwLock<Catalog>,
     /// Guards the damage found so far.
     damage: Mutex<Vec<Damage>>,
+}
+
+#[derive(Debug, Default)]
+struct Maintenance {
+    /// Finished segments hold only the newest events of each key, up to this sequence.
+    compacted: u64,
+    /// No kept event is older.
+    oldest: EventTime,
 }
 
 #[derive(Debug)]
@@ -137,7 +145,8 @@ impl SegmentLog {
         runtime: Option<Handle>,
     ) -> Result<Self, LogError> {
         let division = settings.division();
-        let opened = opening::open(&*storage, division)?;
+        let mut opened = opening::open(&*storage, division)?;
+        opened.catalog.events_max = settings.retention.events;
         let shared = Shared {
             writer: Mutex::new(GroupCommit::new(
                 division,
@@ -156,10 +165,11 @@ impl SegmentLog {
             readers: Mutex::default(),
             catalog: RwLock::new(opened.catalog),
             hints: Mutex::default(),
-            compacted: Mutex::new(0),
+            maintenance: Mutex::default(),
             damage: Mutex::new(opened.damage),
             storage,
         };
+        shared.drop_surplus()?;
         Ok(Self {
             shared: Arc::new(shared),
             runtime,
@@ -222,6 +232,12 @@ impl EventLog for SegmentLog {
         }
     }
 
+    fn percent_kept_from(&self, from: u64, now: EventTime) -> u64 {
+        let retention = self.shared.queue().settings.retention.clone();
+        let catalog = self.shared.catalog();
+        retention.percent(&catalog.held_from(from), now)
+    }
+
     fn maintain(&self, now: EventTime) -> Result<(), LogError> {
         self.shared.maintain(now)
     }
@@ -229,6 +245,10 @@ impl EventLog for SegmentLog {
     fn set_retention(&self, retention: Retention) {
         let mut writer = self.shared.writer();
         let mut queue = self.shared.queue();
+        let mut catalog = self.shared.catalog_mut();
+        catalog.events_max = retention.events;
+        // What it cannot drop now, the maintenance drops.
+        let _ = catalog.drop_surplus();
         queue.settings.retention = retention;
         writer.set_division(queue.settings.division());
     }

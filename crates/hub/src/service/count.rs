@@ -11,6 +11,7 @@ pub(super) fn losses(lost: core::Losses) -> Losses {
         removed: number(lost.removed),
         looped: number(lost.looped),
         expired: number(lost.expired),
+        retention: number(lost.retention),
     }
 }
 

@@ -24,6 +24,14 @@ pub(super) fn failure(error: &InvokeError, mode: InvocationMode) -> DeliveryFail
     }
 }
 
+/// Returns true if the machine of a peer says that nobody listens there.
+pub(super) fn is_refused(error: &InvokeError) -> bool {
+    let InvokeError::NotDispatched(LocalError::Connect { source, .. }) = error else {
+        return false;
+    };
+    source.kind() == io::ErrorKind::ConnectionRefused
+}
+
 /// Returns true if nothing was sent because this process or its machine has no file descriptor left. That is not the
 /// fault of the subscriber. If it were treated as one, the next event would end all subscriptions.
 pub(super) fn is_for_want_of_descriptors(error: &InvokeError) -> bool {

@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 use floe::{Adapter, Communicator, Identity};
 
 use deliveries::Deliveries;
-pub(crate) use subscriptions::{check_may_pull, pull_identity};
+pub(crate) use subscriptions::{check_may_pull, look_for_former, pull_identity};
 
 use super::backup::{BackupFile, Backups};
 use super::directory::ObjectDirectory;

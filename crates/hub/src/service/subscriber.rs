@@ -26,7 +26,7 @@ pub(super) use ready::{ReadyQueue, SchedulerPace};
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
@@ -74,6 +74,8 @@ pub(crate) struct Subscriber {
     shared: Mutex<GuardedState>,
     /// Where publishers announce events while the delivery scheduler may send them.
     ready: Arc<ReadyQueue>,
+    /// True if it could not be reached when it was tried last, and its events wait in the log of its topic.
+    is_absent: AtomicBool,
     /// The number of subscribers of its topic that had settled when it did, itself included; 0 before that.
     settled: AtomicU64,
 }
@@ -114,6 +116,7 @@ impl Subscriber {
             counts_hops,
             shared: Mutex::new(guarded),
             ready: ready.clone(),
+            is_absent: AtomicBool::new(false),
             settled: AtomicU64::new(0),
         }
     }
@@ -281,18 +284,31 @@ impl Subscriber {
         self.lock().subscription.state() == SubscriptionState::Gone
     }
 
+    /// Notes if it can be reached.
+    pub(super) fn set_absent(&self, is_absent: bool) {
+        self.is_absent.store(is_absent, Ordering::Relaxed);
+    }
+
+    /// Returns true if it could not be reached when it was tried last, and its events wait in the log of its topic.
+    pub(crate) fn is_absent(&self) -> bool {
+        self.is_absent.load(Ordering::Relaxed)
+    }
+
     /// Returns true if events are sent to it now.
     pub(super) fn is_online(&self) -> bool {
         self.lock().subscription.state() == SubscriptionState::Online
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot {
-        let own = self.change(|subscription| {
+        let mut own = self.change(|subscription| {
             subscription.expire(Instant::now());
             subscription.snapshot()
         });
+        if own.state == SubscriptionState::Online && self.is_absent() {
+            own.state = SubscriptionState::Offline;
+        }
         match &self.reader {
-            Some(reader) => own.with_waiting(reader.progress().waiting()),
+            Some(reader) => own.with_waiting(reader.progress().waiting),
             None => own,
         }
     }
@@ -396,7 +412,7 @@ impl Subscriber {
     }
 
     /// Connects, unless there is a connection already or the subscriber needs none. Returns true if it needs one.
-    pub(super) async fn connect(&self) -> Result<bool, InvokeError> {
+    pub(crate) async fn connect(&self) -> Result<bool, InvokeError> {
         let _permit = self.connect_permit().await;
         Ok(self.proxy.ice_connection().await?.is_some())
     }

@@ -168,7 +168,10 @@ impl Topic {
         let Some(log) = &self.log else {
             return give(events).into();
         };
-        let Appending { fresh, outcome } = log.append(events, user.map(|user| &**user));
+        let Appending { fresh, outcome } = match audience {
+            Audience::Subscribers => log.append_forwarded(events),
+            Audience::All => log.append(events, user.map(|user| &**user)),
+        };
         Published {
             held: fresh.into_iter().flat_map(give).collect(),
             stored: vec![outcome],
@@ -341,11 +344,12 @@ impl Topic {
         subscribers.iter().filter(of_name).cloned().collect()
     }
 
-    /// The number of subscribers of each durable subscription that has any.
+    /// The number of subscribers that can be reached, of each durable subscription that has any.
     pub(crate) fn reader_counts(&self) -> BTreeMap<String, usize> {
         let mut counts = BTreeMap::new();
         let subscribers = self.read();
-        for reader in subscribers.iter().filter_map(|it| it.reader()) {
+        let present = subscribers.iter().filter(|it| !it.is_absent());
+        for reader in present.filter_map(|it| it.reader()) {
             *counts.entry(reader.name().to_owned()).or_default() += 1;
         }
         counts

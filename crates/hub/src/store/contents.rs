@@ -9,7 +9,7 @@ use super::record::{Key, Kind, Named, StoreRecord, Summary};
 use super::{StoredRecipient, StoredTopic};
 
 /// The contents of a file, and their damage.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct StoreContents {
     /// The format of the file.
     pub(super) format: u64,

@@ -16,7 +16,7 @@ use super::codec::{encoded, encoded_topic};
 use super::contents::StoreContents;
 use super::file::{Edit, FORMAT, Found, StoreFile};
 use super::record::{Kind, Summary};
-use super::{Change, Store, StoreError, StoredTopic};
+use super::{Change, Reserve, Store, StoreError, StoredTopic};
 
 /// Stores topics, subscriptions and links in a directory.
 pub(crate) struct Disk {
@@ -24,6 +24,9 @@ pub(crate) struct Disk {
     /// `None` after an error: the next change writes it anew.
     backup: Option<StoreFile>,
     backup_path: PathBuf,
+    /// The topics, if the disk is so full that the files cannot be opened to be changed. Loading takes them.
+    unopened: Option<Vec<StoredTopic>>,
+    reserve: Reserve,
     /// Keeps other hubs out of the directory.
     _lock: Option<File>,
 }
@@ -55,26 +58,55 @@ impl Disk {
         // The hub may have ended during a backup.
         let _ = fs::remove_file(directory.join(COPY));
         let [main_path, backup_path] = [MAIN, BACKUP].map(|name| directory.join(name));
-        let main = StoreFile::find(&main_path)?;
-        let backup = StoreFile::find(&backup_path)?;
+        let reserve = Reserve::new(directory);
+        let main = find(&main_path)?;
+        let backup = find(&backup_path)?;
         let source = choose(directory, &main, &backup, accepts_damage)?;
         let keeps = [keeps(source, &main), keeps(source, &backup)];
         let (records, summary) = (source.records.clone(), source.summary_of_records());
+        let topics = source.clone().topics();
         let open = |found: Found, path: &Path, keeps: bool| match found.file {
             Some(file) if keeps => Ok(file),
             file => {
                 // It is closed before another takes its place.
                 drop(file);
+                let is_usable = found.contents.is_whole() && found.contents.summary == summary;
                 if !found.contents.is_whole() || found.contents.is_repaired {
                     set_aside(path)?;
                 }
-                StoreFile::create(path, &records, &summary)
+                let create = || StoreFile::create(path, &records, &summary);
+                match reserve.freeing(StoreError::is_full, create) {
+                    Err(error) if error.is_full() && is_usable => {
+                        // It says the right things, and the next change tries again.
+                        let _ = fs::rename(aside(path), path);
+                        Ok(StoreFile::unopened(path))
+                    }
+                    created => created,
+                }
             }
         };
+        let main = open(main, &main_path, keeps[0])?;
+        let backup = match open(backup, &backup_path, keeps[1]) {
+            Err(error) if error.is_full() => {
+                tracing::error!("the store has no backup; the next change tries again: {error}");
+                None
+            }
+            backup => Some(backup?),
+        };
+        let unopened = (!main.is_open()).then_some(topics);
+        if unopened.is_some() {
+            tracing::error!(
+                "the disk with \"{shown}\" is full: the hub runs, but stores no change and no event until there is room; free space \
+                 there, or destroy topics"
+            );
+        }
+        reserve.refill();
         let disk = Self {
-            main: open(main, &main_path, keeps[0])?,
-            backup: Some(open(backup, &backup_path, keeps[1])?),
+            main,
+            backup,
             backup_path,
+            unopened,
+            reserve,
             _lock: lock,
         };
         sync_names(directory, new_count);
@@ -110,13 +142,28 @@ impl Disk {
 
 impl Store for Disk {
     fn load(&mut self) -> Result<Vec<StoredTopic>, StoreError> {
-        Ok(self.main.read()?.topics())
+        match self.unopened.take() {
+            Some(topics) => Ok(topics),
+            None => Ok(self.main.read()?.topics()),
+        }
     }
 
     fn apply(&mut self, changes: &[Change<'_>]) -> Result<(), StoreError> {
         let edits: Vec<_> = changes.iter().map(edit).collect::<Result<_, _>>()?;
-        let summary = self.main.apply(&edits)?;
+        let apply = || self.main.apply(&edits);
+        let is_freeing = |change: &Change<'_>| {
+            matches!(
+                change,
+                Change::DestroyTopic { .. } | Change::Unsubscribe { .. }
+            )
+        };
+        // What only forgets something happens although the disk is full.
+        let summary = match changes.iter().all(is_freeing) {
+            true => self.reserve.freeing(StoreError::is_full, apply)?,
+            false => self.main.apply(&edits)?,
+        };
         self.apply_to_backup(&edits, &summary);
+        self.reserve.refill();
         Ok(())
     }
 
@@ -129,6 +176,15 @@ impl Store for Disk {
 
     fn is_slow(&self) -> bool {
         true
+    }
+}
+
+/// Looks for a file of the store. If the disk is too full to open it, it is read nevertheless. The reserve stays for what frees
+/// space.
+fn find(path: &Path) -> Result<Found, StoreError> {
+    match StoreFile::find(path) {
+        Err(error) if error.is_full() => StoreFile::find_copy(path),
+        found => found,
     }
 }
 
@@ -285,11 +341,16 @@ impl fmt::Display for Wrong<'_> {
     }
 }
 
-/// Keeps a damaged file under another name.
-fn set_aside(path: &Path) -> Result<(), StoreError> {
+/// The name under which a damaged file is kept.
+fn aside(path: &Path) -> PathBuf {
     let mut aside = path.as_os_str().to_owned();
     aside.push(".damaged");
-    match fs::rename(path, &aside) {
+    aside.into()
+}
+
+/// Keeps a damaged file under another name.
+fn set_aside(path: &Path) -> Result<(), StoreError> {
+    match fs::rename(path, aside(path)) {
         Err(error) if error.kind() != ErrorKind::NotFound => {
             let shown = path.display();
             Err(StoreError::because(

@@ -14,16 +14,17 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use floe::regular_file;
+use redb::backends::InMemoryBackend;
 use redb::{
     Builder, Database, DatabaseError, ReadTransaction, ReadableDatabase, ReadableTable,
-    ReadableTableMetadata, TableDefinition, WriteTransaction,
+    ReadableTableMetadata, StorageBackend, TableDefinition, WriteTransaction,
 };
 
-use super::StoreError;
 use super::contents::StoreContents;
 use super::damage::{DAMAGED, guarded};
 use super::format_1;
 use super::record::{Key, Kind, StoreRecord, Summary, seal};
+use super::{StoreError, is_full};
 
 /// Facts about the file itself.
 pub(super) const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
@@ -150,7 +151,41 @@ impl StoreFile {
             Ok(metadata) => found.len = metadata.len(),
             Err(_) => {}
         }
-        let opened = guarded(|| read_file(path, &mut found.contents));
+        Self::read_found(path, found, || builder_open(path))
+    }
+
+    /// Does as [`StoreFile::find`], but reads a copy of the file in memory and changes nothing: the disk is full, and opening a file
+    /// may need space. The next change opens it.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub(super) fn find_copy(path: &Path) -> Result<Found, StoreError> {
+        let copy = || {
+            let bytes = fs::read(path)?;
+            let backend = InMemoryBackend::new();
+            backend.set_len(bytes.len() as u64)?;
+            backend.write(0, &bytes)?;
+            builder().create_with_backend(backend)
+        };
+        let found = Found {
+            file: None,
+            contents: StoreContents::default(),
+            is_absent: false,
+            len: fs::metadata(path).map_or(0, |it| it.len()),
+        };
+        let mut found = Self::read_found(path, found, copy)?;
+        if let Some(file) = &mut found.file {
+            guarded(|| drop(file.database.take()));
+        }
+        Ok(found)
+    }
+
+    fn read_found(
+        path: &Path,
+        mut found: Found,
+        open: impl FnOnce() -> Result<Database, DatabaseError>,
+    ) -> Result<Found, StoreError> {
+        let opened = guarded(|| read_file(open, &mut found.contents));
         found.contents.check_records();
         let opened = opened.unwrap_or_else(|| {
             let reason = "the rest of it is not what a hub writes";
@@ -198,6 +233,16 @@ impl StoreFile {
         };
         let created = write().map_err(|error: redb::Error| failed("create", path, error))?;
         Ok(Self::over(created, path.to_owned(), Box::new(reopen)))
+    }
+
+    /// A file that the next change opens.
+    pub(super) fn unopened(path: &Path) -> Self {
+        Self {
+            database: None,
+            id: FileId::of(path),
+            path: path.to_owned(),
+            reopen: Box::new(reopen),
+        }
     }
 
     pub(super) fn over(database: Database, path: PathBuf, reopen: Reopen) -> Self {
@@ -265,6 +310,11 @@ impl StoreFile {
         Ok(self.database.insert(database))
     }
 
+    /// Returns true if the file is open.
+    pub(super) fn is_open(&self) -> bool {
+        self.database.is_some()
+    }
+
     /// Closes the file, as an error does.
     #[cfg(test)]
     pub(super) fn close(&mut self) {
@@ -300,9 +350,11 @@ impl<E: Into<redb::Error>> From<E> for Unread {
 }
 
 /// Reads the records first, and lets the library check its pages then: a page that is damaged costs its own records.
-fn read_file(path: &Path, contents: &mut StoreContents) -> Result<Database, Unread> {
-    // This never creates a file: an empty file would forget what it should have.
-    let mut database = builder().open(path)?;
+fn read_file(
+    open: impl FnOnce() -> Result<Database, DatabaseError>,
+    contents: &mut StoreContents,
+) -> Result<Database, Unread> {
+    let mut database = open()?;
     read(&database, contents)?;
     if contents.format > FORMAT {
         return Err(Unread::Damaged(format!(
@@ -447,6 +499,13 @@ fn write<T>(
 }
 
 fn reopen(path: &Path) -> Result<Database, DatabaseError> {
+    builder_open(path)
+}
+
+/// Opens a file. This never creates one: an empty file would forget what it should have.
+fn builder_open(path: &Path) -> Result<Database, DatabaseError> {
+    #[cfg(test)]
+    super::full_disk::check().map_err(redb::StorageError::from)?;
     builder().open(path)
 }
 
@@ -461,7 +520,7 @@ fn failed(what: &str, file: &Path, error: redb::Error) -> StoreError {
     let help = match &error {
         redb::Error::Corrupted(_) => DAMAGED,
         redb::Error::Io(error) if is_of_content(error.kind()) => DAMAGED,
-        redb::Error::Io(error) if is_out_of_space(error.kind()) => {
+        redb::Error::Io(error) if is_full(error) => {
             " (free space there: the next change tries again)"
         }
         _ => "",
@@ -476,8 +535,4 @@ fn is_of_content(kind: ErrorKind) -> bool {
         kind,
         ErrorKind::InvalidData | ErrorKind::UnexpectedEof | ErrorKind::InvalidInput
     )
-}
-
-fn is_out_of_space(kind: ErrorKind) -> bool {
-    matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
 }

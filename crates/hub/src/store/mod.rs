@@ -5,6 +5,7 @@
 //! - `file.rs`: one of these files; `contents.rs` what it says, `format_1.rs` how earlier hubs wrote it
 //! - `record.rs`, `codec.rs`: sealed records, and what they say; pure
 //! - `damage.rs`: reads a file that may be damaged
+//! - `reserve.rs`: space for the time when the disk is full
 //! - `closed.rs`: takes the place of a store when the hub has ended
 
 mod closed;
@@ -16,6 +17,7 @@ mod file;
 mod format_1;
 mod memory;
 mod record;
+mod reserve;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -30,6 +32,9 @@ pub use codec::inspect_store_record;
 pub use damage::is_reading_store;
 pub(crate) use disk::{Disk, FILES};
 pub(crate) use memory::Memory;
+#[cfg(test)]
+pub(crate) use reserve::faults as full_disk;
+pub(crate) use reserve::{Reserve, is_full};
 
 /// Keeps topics, subscriptions and links.
 ///
@@ -155,6 +160,17 @@ impl StoreError {
     /// Returns true if the store is damaged. A hub then starts with it only if its user accepts the damage.
     pub fn is_damage(&self) -> bool {
         self.is_damage
+    }
+
+    /// Returns true if the disk is full.
+    pub(crate) fn is_full(&self) -> bool {
+        let Some(source) = &self.source else {
+            return false;
+        };
+        let source: &(dyn std::error::Error + 'static) = &**source;
+        let of_system = source.downcast_ref::<std::io::Error>();
+        of_system.is_some_and(is_full)
+            || matches!(source.downcast_ref(), Some(redb::Error::Io(error)) if is_full(error))
     }
 
     pub(crate) fn because(

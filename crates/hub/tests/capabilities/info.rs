@@ -11,7 +11,7 @@ use floe_hub::contracts::floe::{
 use crate::world::{Subscribers, World, publish, publish_many, publisher, soon, subscribe};
 
 fn total(lost: &Losses) -> i64 {
-    lost.overflow + lost.offline + lost.failed + lost.removed + lost.looped
+    lost.overflow + lost.offline + lost.failed + lost.removed + lost.looped + lost.retention
 }
 
 fn adds_up(info: &TopicInfo) {

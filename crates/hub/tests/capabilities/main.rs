@@ -1,5 +1,6 @@
 //! The capabilities of the hub, as its users see them, with Floe on both sides.
 
+mod absent_subscribers;
 mod access;
 mod backpressure;
 mod backup;
@@ -8,6 +9,7 @@ mod dead_endpoints;
 mod dead_letters;
 mod delivery;
 mod durable;
+mod durable_links;
 mod durable_refusals;
 mod failures;
 mod hostile_names;
@@ -28,6 +30,7 @@ mod pulling;
 mod reconnecting;
 mod registered;
 mod restart;
+mod retention;
 mod scheduler;
 mod sharing;
 mod shutdown;

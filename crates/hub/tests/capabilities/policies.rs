@@ -368,7 +368,8 @@ impl LossListener for Gaps {
             + total.failed
             + total.removed
             + total.looped
-            + total.expired;
+            + total.expired
+            + total.retention;
         let _ = self.0.send((topic, count, total));
         Ok(())
     }

@@ -139,6 +139,7 @@ pub(super) fn losses(losses: &Losses) -> Json {
         "removed": losses.removed,
         "looped": losses.looped,
         "expired": losses.expired,
+        "retention": losses.retention,
     })
 }
 

@@ -10,6 +10,9 @@
 //! - `start.rs`: where a new durable subscription begins
 //! - `publication.rs`: what a publisher says in the context of its events
 //! - `deduplication.rs`: which events of a publisher have come before
+//! - `members.rs`: which members of a shared subscription can be reached, and which are forgotten
+//! - `missing.rs`: events that the log does not have any more
+//! - `overtaking.rs`: warns before the retention overtakes a subscription
 //! - `sticky.rs`: which member of a shared subscription gets the events of a key
 //! - `throttle.rs`: how fast readers that are far behind may read while the hub has live traffic
 //! - `stamped.rs`: tells a subscriber the sequence and time of an event
@@ -18,6 +21,9 @@ mod absence;
 mod by_sequence;
 mod deduplication;
 mod in_flight;
+mod members;
+mod missing;
+mod overtaking;
 mod position;
 mod publication;
 mod reading;
@@ -31,6 +37,9 @@ mod throttle;
 pub(crate) use absence::Absence;
 pub(crate) use deduplication::{Deduplication, Novelty};
 pub(crate) use in_flight::{Attempt, AttemptFailure, DurableInFlight, Ended, LogEvent};
+pub(crate) use members::Members;
+pub(crate) use missing::MissingEvents;
+pub(crate) use overtaking::{Overtaking, OvertakingNotice};
 pub(crate) use position::{NextEvent, NotAcknowledged, SubscriptionPosition};
 pub(crate) use publication::{LEVEL_KEY, LogPublication, NUMBER_KEY, PUBLISHER_KEY, publications};
 pub(crate) use reading::Reading;

@@ -1,6 +1,7 @@
 //! The position of a durable subscription in the log of its topic.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::time::Instant;
 
 use super::by_sequence::BySequence;
@@ -455,20 +456,23 @@ impl SubscriptionPosition {
         waiting.chain(late_at).min()
     }
 
-    /// The log has no events before this sequence number any more. Returns how many events are lost for the
-    /// subscription.
-    pub(crate) fn handle_trimmed(&mut self, first: u64) -> u64 {
-        let pending = self.forget_before(first);
-        let skipped = first.saturating_sub(self.next);
-        self.next = self.next.max(first);
-        pending + skipped
+    /// The log has no events in this range any more, nor before it. Returns how many are lost for the subscription: the new ones,
+    /// and those that wait for another attempt. An event that is being delivered may still be acknowledged; if it is not, it
+    /// is missing at its next attempt.
+    pub(crate) fn handle_trimmed(&mut self, gap: Range<u64>) -> u64 {
+        let waiting: Vec<u64> = self.waiting.range(..gap.end).copied().collect();
+        for sequence in &waiting {
+            self.pending.remove(*sequence);
+            self.waiting.remove(sequence);
+        }
+        waiting.len() as u64 + self.handle_damaged(gap)
     }
 
-    /// The log has lost events before this sequence number, but perhaps none of the pending ones. Returns the number of
-    /// new events that are lost for the subscription.
-    pub(crate) fn handle_damaged(&mut self, end: u64) -> u64 {
-        let skipped = end.saturating_sub(self.next);
-        self.next = self.next.max(end);
+    /// The log has lost the events in this range, but perhaps none of the pending ones. Returns the number of new events that
+    /// are lost for the subscription.
+    pub(crate) fn handle_damaged(&mut self, gap: Range<u64>) -> u64 {
+        let skipped = gap.end.saturating_sub(self.next.max(gap.start));
+        self.next = self.next.max(gap.end);
         skipped
     }
 

@@ -25,9 +25,14 @@ pub(crate) struct Reading {
     pub(crate) sticky: Option<String>,
     /// The subscriber wants no older events than this.
     pub(crate) lifespan: Option<Duration>,
+    /// True if the subscription is from an earlier run of the hub.
+    pub(crate) is_restored: bool,
     /// The topic of its dead letters; `None` for the topic's name with `.dead` behind it.
     dead_letters: Option<String>,
 }
+
+/// How the names of the positions of links begin.
+const LINK_PREFIX: &str = "link to ";
 
 /// The longest name of a durable subscription, in bytes.
 const NAME_LEN_MAX: usize = 200;
@@ -46,9 +51,33 @@ impl Reading {
         self.dead_letters.as_deref()
     }
 
+    /// How a link reads the log of its topic: from the next event on, with a position of its own.
+    pub(crate) fn of_link(identity: &str) -> Self {
+        Self {
+            name: Some(Self::name_of_link(identity)),
+            start: Position::End,
+            redelivery: Redelivery {
+                deadline: None,
+                ..Redelivery::default()
+            },
+            is_stamped: false,
+            is_shared: false,
+            sticky: None,
+            lifespan: None,
+            is_restored: false,
+            dead_letters: None,
+        }
+    }
+
+    /// The name of the position of a link to the topic with this identity.
+    pub(crate) fn name_of_link(identity: &str) -> String {
+        format!("{LINK_PREFIX}{identity}")
+    }
+
     /// Notes that the hub has started again. A position that was not saved is lost: the subscriber continues with new
     /// events, and does not get the earlier ones again.
     pub(crate) fn go_on_after_restart(&mut self) {
+        self.is_restored = true;
         if self.name.is_none() {
             self.start = Position::End;
         }
@@ -72,6 +101,13 @@ impl Reading {
             };
         }
         let name = ours.parsed("floe.durable", wishes::name(NAME_LEN_MAX))?;
+        if let Some(name) = &name
+            && name.starts_with(LINK_PREFIX)
+        {
+            return Err(format!(
+                "invalid floe.durable: expected a name that does not begin with {LINK_PREFIX:?}, which is for links, got {name:?}"
+            ));
+        }
         let start = ours.parsed("floe.from", parse_start)?;
         let defaults = Redelivery {
             deadline: None,
@@ -105,6 +141,7 @@ impl Reading {
             is_shared,
             sticky: ours.parsed("floe.sticky", key)?,
             lifespan: None,
+            is_restored: false,
             dead_letters: ours.parsed("floe.deadLetters", not_empty("the name of a topic"))?,
         }))
     }

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::floor::Floor;
 use super::segment::{Header, IndexEntry, Trailer, indexed_offset};
 use super::{EventTime, Level, Position, Retention};
 
@@ -13,6 +14,10 @@ pub(crate) struct Catalog {
     pub(crate) next: u64,
     /// Every lower sequence is synced.
     pub(crate) synced: u64,
+    /// Where the kept events begin.
+    pub(crate) floor: Floor,
+    /// How many events are kept at most.
+    pub(crate) events_max: Option<u64>,
 }
 
 /// The facts about a segment that are known without reading it.
@@ -58,23 +63,12 @@ pub(crate) enum Located {
 }
 
 impl Catalog {
-    /// The lowest sequence that may be kept. It is `next` if no event is kept.
-    pub(crate) fn first(&self) -> u64 {
-        let first = self.segments.iter().find(|segment| segment.events > 0);
-        first.map_or(self.next, |segment| segment.first)
-    }
-
     /// The lowest sequence that is not as safe as a level says.
     pub(crate) fn visible(&self, level: Level) -> u64 {
         match level {
             Level::Accepted | Level::Written => self.next,
             Level::Synced => self.synced,
         }
-    }
-
-    /// How many events are kept.
-    pub(crate) fn events(&self) -> u64 {
-        self.segments.iter().map(|segment| segment.events).sum()
     }
 
     /// The length of all files in bytes.
@@ -123,6 +117,9 @@ impl Catalog {
     }
 
     fn locate_last(&self, count: u64) -> Located {
+        if count > 0 && count >= self.events() {
+            return Located::At(self.first());
+        }
         let mut missing = count;
         for segment in self.segments.iter().rev() {
             if missing == 0 {
@@ -130,8 +127,7 @@ impl Catalog {
             }
             if segment.events >= missing {
                 let skipped = segment.events - missing;
-                let is_whole = segment.events == segment.next - segment.first;
-                return match is_whole {
+                return match segment.is_whole() {
                     true => Located::At(segment.first + skipped),
                     false => Located::After {
                         segment: segment.first,
@@ -159,7 +155,7 @@ impl Catalog {
             Some(_) => self.plausible_times(now),
             None => Vec::new(),
         };
-        let (mut bytes, mut events) = (self.bytes(), self.events());
+        let mut bytes = self.bytes();
         let mut count = 0;
         for (at, segment) in self
             .segments
@@ -168,13 +164,13 @@ impl Catalog {
             .enumerate()
         {
             // The log without this segment.
-            (bytes, events) = (bytes - segment.file_len(), events - segment.events);
+            bytes -= segment.file_len();
             let last_time = bounds.get(at).map(|bounds| bounds.of(segment.last_time));
             let is_expired = oldest
                 .zip(last_time)
                 .is_some_and(|(oldest, last)| last < oldest)
                 || retention.bytes.is_some_and(|max| bytes >= max)
-                || retention.events.is_some_and(|max| events >= max);
+                || segment.next <= self.floor.sequence;
             if !is_expired {
                 break;
             }

@@ -175,6 +175,7 @@ mod tests {
         for sequence in 1..=count {
             starts.push(bytes.len());
             let stamp = Stamp {
+                is_forwarded: false,
                 sequence,
                 time: EventTime(sequence),
                 origin: None,

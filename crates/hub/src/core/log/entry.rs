@@ -26,6 +26,8 @@ pub struct Append {
     pub time: EventTime,
     /// Their publisher, if it numbers its events.
     pub origin: Option<Origin>,
+    /// True if they came over a link, so that they cross no other one.
+    pub is_forwarded: bool,
 }
 
 /// A publisher that numbers its events, and the number of one of them.
@@ -51,6 +53,8 @@ pub struct Stamp {
     pub time: EventTime,
     /// Its publisher, if it numbers its events.
     pub origin: Option<Origin>,
+    /// True if it came over a link.
+    pub is_forwarded: bool,
 }
 
 /// The origin of each event of an append, without end.

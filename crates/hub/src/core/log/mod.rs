@@ -8,6 +8,7 @@
 //! - `record.rs`, `segment.rs`: the bytes of an event and of a file
 //! - `cursor.rs`: walks over records, and past damaged ones
 //! - `catalog.rs`: the segments, and which of them holds an event
+//! - `floor.rs`: the first event that is kept, which may lie within a segment
 //! - `steady_clock.rs`: a clock that does not follow each jump; `plausible.rs`: times from when it was wrong
 //! - `writer.rs`: which bytes are written where, and what is true after a failure
 //! - `compaction.rs`: which events newer ones of their keys have replaced
@@ -19,6 +20,7 @@ mod checks;
 mod compaction;
 mod cursor;
 mod entry;
+mod floor;
 mod inspection;
 mod level;
 mod plausible;
@@ -37,6 +39,7 @@ pub(crate) use compaction::{Compacted, Compaction};
 pub(crate) use cursor::{Cursor, Item};
 pub(crate) use entry::numbered;
 pub use entry::{Append, EventTime, Origin, Stamp};
+pub(crate) use floor::Floor;
 pub use inspection::{Inspection, inspect_segment};
 pub use level::{Level, LevelError};
 pub(crate) use plausible::{PlausibleTimes, is_ahead};
@@ -44,6 +47,7 @@ pub(crate) use position::until_full;
 pub use position::{Gap, GapReason, Position, ReadLimits};
 pub(crate) use record::Record;
 pub(crate) use recovery::{Examined, FoundDamage, Recovery, Scan, ScanStep};
+pub(crate) use retention::Held;
 pub use retention::{PerKey, Retention};
 pub(crate) use segment::{Header, IndexEntry, Trailer, segment_first, segment_name};
 pub(crate) use steady_clock::{ClockNotice, ClockReading, SteadyClock};

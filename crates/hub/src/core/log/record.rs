@@ -14,7 +14,7 @@ use super::{EVENT_LEN_MAX, EventTime, Origin, Stamp};
 /// `length` counts the bytes after the checksum, and the checksum covers them and `length`. It begins with the salt of
 /// the segment, so that no publisher can hide a record in the bytes of an event. `publisher` is 0 if the
 /// publisher does not number its events; otherwise it is the length of its name plus 1, and the name and its number of
-/// the event (8 bytes) follow.
+/// the event (8 bytes) follow. The highest bit of `publisher` is set if the event came over a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Record<'a> {
     pub(crate) sequence: u64,
@@ -24,6 +24,8 @@ pub(crate) struct Record<'a> {
     pub(crate) synced: u64,
     /// The publisher's name and its number of the event.
     pub(crate) origin: Option<(&'a str, u64)>,
+    /// True if the event came over a link.
+    pub(crate) is_forwarded: bool,
     pub(crate) event: &'a [u8],
 }
 
@@ -47,6 +49,8 @@ impl<'a> Record<'a> {
     pub(crate) const LEN_MAX: usize =
         Self::HEAD_LEN + Origin::NAME_LEN_MAX + Self::NUMBER_LEN + EVENT_LEN_MAX;
     const NUMBER_LEN: usize = 8;
+    /// Added to `publisher` if the event came over a link.
+    const FORWARDED: u16 = 1 << 15;
 
     /// Appends the record of an event.
     ///
@@ -73,7 +77,12 @@ impl<'a> Record<'a> {
         buffer.extend_from_slice(&stamp.sequence.to_le_bytes());
         buffer.extend_from_slice(&stamp.time.0.to_le_bytes());
         buffer.extend_from_slice(&synced.to_le_bytes());
-        let publisher = name.map_or(0, |name| name.len() as u16 + 1);
+        let forwarded = if stamp.is_forwarded {
+            Self::FORWARDED
+        } else {
+            0
+        };
+        let publisher = name.map_or(0, |name| name.len() as u16 + 1) | forwarded;
         buffer.extend_from_slice(&publisher.to_le_bytes());
         if let Some(origin) = &stamp.origin {
             buffer.extend_from_slice(origin.publisher.as_bytes());
@@ -91,6 +100,7 @@ impl<'a> Record<'a> {
     /// The facts about the event, apart from its bytes.
     pub(crate) fn stamp(&self) -> Stamp {
         Stamp {
+            is_forwarded: self.is_forwarded,
             sequence: self.sequence,
             time: self.time,
             origin: self.origin.map(|(name, sequence)| Origin {
@@ -137,7 +147,8 @@ impl<'a> Record<'a> {
     /// Parses the bytes after the checksum, which has been checked.
     pub(super) fn parse_body(body: &'a [u8]) -> Option<Self> {
         let (head, rest) = body.split_at_checked(Self::HEAD_LEN - Self::PREFIX_LEN)?;
-        let name_len = usize::from(u16::from_le_bytes([head[24], head[25]]));
+        let publisher = u16::from_le_bytes([head[24], head[25]]);
+        let name_len = usize::from(publisher & !Self::FORWARDED);
         let (origin, event) = match name_len {
             0 => (None, rest),
             _ => {
@@ -151,6 +162,7 @@ impl<'a> Record<'a> {
             time: EventTime(u64_at(head, 8)),
             synced: u64_at(head, 16),
             origin,
+            is_forwarded: publisher & Self::FORWARDED != 0,
             event,
         })
     }
@@ -189,6 +201,7 @@ mod tests {
 
     fn stamp(origin: Option<Origin>) -> Stamp {
         Stamp {
+            is_forwarded: false,
             sequence: 0x0102_0304_0506_0708,
             time: EventTime(99),
             origin,

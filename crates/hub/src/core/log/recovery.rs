@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::catalog::{Catalog, Index, Segment};
 use super::cursor::{Cursor, Item};
+use super::floor::Floor;
 use super::segment::{Header, IndexEntry, SEQUENCE_MAX, Trailer};
 use super::{Division, EventTime};
 
@@ -155,6 +156,8 @@ impl Recovery {
             segments: self.segments.into(),
             next: self.next,
             synced: self.next,
+            floor: Floor::default(),
+            events_max: None,
         };
         (catalog, self.is_last_open, self.damage)
     }

@@ -276,6 +276,8 @@ impl Writer {
                     last.note_written(&records.written, self.division.index_bytes);
                 }
                 catalog.next = records.written.next;
+                // What it cannot drop now, the maintenance drops.
+                let _ = catalog.drop_surplus();
                 self.last_time = records.written.last_time;
                 if let Some(commit) = &mut self.commit {
                     self.follows_short = commit.is_short();
@@ -383,6 +385,7 @@ impl Writer {
                     });
                 }
                 let stamp = Stamp {
+                    is_forwarded: append.is_forwarded,
                     sequence,
                     time,
                     origin,

@@ -39,13 +39,61 @@ pub(super) fn old_events_expire(open: fn(Retention) -> Subject) {
         bytes: Some(4 << 20),
         ..Retention::default()
     });
-    assert!((5..=16).contains(&count.events), "{count:?}");
+    assert_eq!(count.events, 5, "{count:?}");
     let age = limit(Retention {
         age: Some(Duration::from_secs(4)),
         bytes: Some(4 << 20),
         ..Retention::default()
     });
-    assert!((5..=16).contains(&age.events), "{age:?}");
+    assert_eq!(age.events, 5, "{age:?}");
+}
+
+pub(super) fn exactly_as_many_events_are_kept_as_the_retention_says(
+    open: fn(Retention) -> Subject,
+) {
+    let keep = |events| Retention {
+        events: Some(events),
+        ..Retention::default()
+    };
+    let subject = open(keep(20));
+    let log = &*subject.log;
+    for at in 1..=300_u64 {
+        let payload = at.to_le_bytes();
+        stored(log, append(&[&payload], at), Level::Written).unwrap();
+        let contents = log.contents();
+        let first = at.saturating_sub(19).max(1);
+        assert_eq!((contents.events, contents.first), (at - first + 1, first));
+        if at % 50 != 0 {
+            continue;
+        }
+        let (all, gaps) = read_all(
+            log,
+            1,
+            &ReadLimits {
+                level: Level::Written,
+                ..ReadLimits::default()
+            },
+        );
+        let sequences: Vec<u64> = all.iter().map(|(_, stamp)| stamp.sequence).collect();
+        assert!(sequences.iter().copied().eq(first..=at), "{sequences:?}");
+        assert_eq!(
+            gaps,
+            [Gap {
+                sequences: 1..first,
+                reason: GapReason::Expired
+            }]
+        );
+        let locate = |position| log.locate(position).unwrap();
+        assert_eq!(
+            (locate(Position::First), locate(Position::Last(100))),
+            (first, first)
+        );
+        assert_eq!(locate(Position::Last(3)), at - 2);
+        assert_eq!(locate(Position::Time(EventTime(1))), first);
+    }
+    log.set_retention(keep(7));
+    log.maintain(EventTime(300)).unwrap();
+    assert_eq!((log.contents().events, log.contents().first), (7, 294));
 }
 
 pub(super) fn all_events_can_expire(open: fn(Retention) -> Subject) {
@@ -87,6 +135,7 @@ pub(super) fn only_the_newest_events_of_each_key_stay(open: fn(Retention) -> Sub
         // The third key has two events, at the beginning.
         let key = keys[if at < 2 { 2 } else { at % 2 }];
         let append = Append {
+            is_forwarded: false,
             events: events(&[&[&[at as u8], &long[..]].concat()], key),
             time: EventTime(at as u64),
             origin: None,

@@ -41,6 +41,7 @@ pub(super) fn payload(event: &[u8]) -> &[u8] {
 /// An append of events with these payloads, at a time.
 pub(super) fn append(payloads: &[&[u8]], time: u64) -> Append {
     Append {
+        is_forwarded: false,
         events: events(payloads, "k"),
         time: EventTime(time),
         origin: None,

@@ -9,7 +9,7 @@ use super::super::storage::UNFINISHED_SUFFIX;
 use super::super::{Level, LogError, PerKey, ReadLimits};
 use super::Shared;
 use super::reading::{Source, fill};
-use crate::core::log::{Compacted, Compaction, Index, Item, Segment, segment_name};
+use crate::core::log::{Compacted, Compaction, Floor, Index, Item, Segment, segment_name};
 
 impl Shared {
     /// Writes segments again without the events that are no longer kept. Their readers go on meanwhile.
@@ -29,11 +29,12 @@ impl Shared {
         let Some(last) = finished.last().filter(|last| last.next > *compacted) else {
             return Ok(());
         };
+        let floor = self.catalog().floor;
         let mut compaction =
             Compaction::new(per_key.clone(), [RandomState::new(), RandomState::new()]);
         self.count_keys(finished[0].first, &mut compaction)?;
-        for segment in &finished {
-            let rewritten = self.rewrite(segment, &mut compaction);
+        for segment in finished.iter().filter(|it| it.next > floor.sequence) {
+            let rewritten = self.rewrite(segment, floor, &mut compaction);
             rewritten.map_err(|error| self.error("compact", segment.first, error))?;
         }
         *compacted = last.next;
@@ -59,15 +60,25 @@ impl Shared {
         }
     }
 
-    fn rewrite(&self, segment: &Segment, compaction: &mut Compaction) -> io::Result<()> {
+    fn rewrite(
+        &self,
+        segment: &Segment,
+        floor: Floor,
+        compaction: &mut Compaction,
+    ) -> io::Result<()> {
         let name = segment_name(segment.first);
         let new_name = format!("{name}{UNFINISHED_SUFFIX}");
-        let rewritten = self.write_kept(segment, compaction, &name, &new_name)?;
+        let rewritten = self.write_kept(segment, floor, compaction, &name, &new_name)?;
         let Some(rewritten) = rewritten else {
             return self.storage.remove(&new_name);
         };
         let mut hints = self.hints.lock().expect(super::POISONED);
         let mut catalog = self.catalog_mut();
+        if catalog.floor != floor && catalog.floor.sequence > segment.first {
+            // The count of events before the floor would be wrong. The segment is about to go.
+            drop((catalog, hints));
+            return self.storage.remove(&new_name);
+        }
         // Readers open a file while they hold the catalog, so they see the old file with its entry, or the new file
         // with the new entry.
         self.storage.rename(&new_name, &name)?;
@@ -89,6 +100,7 @@ impl Shared {
     fn write_kept(
         &self,
         segment: &Segment,
+        floor: Floor,
         compaction: &mut Compaction,
         name: &str,
         new_name: &str,
@@ -104,7 +116,10 @@ impl Shared {
                 Item::Wanted => fill(&mut cursor, &*old, READ_LEN)?,
                 Item::Bad(_) => is_damaged = true,
                 Item::End => break,
-                Item::Record(record) if compaction.keeps(record.event) => {
+                // Events before the floor were not counted. Their file goes when all its events have gone.
+                Item::Record(record)
+                    if record.sequence < floor.sequence || compaction.keeps(record.event) =>
+                {
                     compacted.add(&record, &record.stamp());
                 }
                 Item::Record(_) => is_changed = true,

@@ -286,11 +286,14 @@ impl StoredFile for FaultyFile {
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         let disk = &mut *self.storage.disk();
         let failed = disk.may_fail();
+        // What replaces other bytes needs no room.
+        let file_len = disk.files[self.file].bytes.len() as u64;
+        let held = file_len.saturating_sub(offset).min(bytes.len() as u64);
         let fitting = match failed {
-            Ok(()) => disk.room.min(bytes.len() as u64),
+            Ok(()) => disk.room.saturating_add(held).min(bytes.len() as u64),
             Err(_) => disk.random.below(bytes.len() as u64 + 1),
         };
-        disk.room -= fitting.min(disk.room);
+        disk.room -= fitting.saturating_sub(held).min(disk.room);
         let write = FileChange::Write {
             offset: offset as usize,
             bytes: bytes[..fitting as usize].to_vec(),

@@ -314,7 +314,7 @@ impl Shared {
     }
 
     pub(super) fn maintain(&self, now: EventTime) -> Result<(), LogError> {
-        let mut compacted = self.compacted.lock().expect(POISONED);
+        let mut maintenance = self.maintenance.lock().expect(POISONED);
         let mut writer = self.writer();
         if self.queue().is_released {
             // Another log may use the folder.
@@ -341,15 +341,26 @@ impl Shared {
             writer.commit(self, commit, Waiters::default())?;
         }
         drop(writer);
+        self.drop_surplus()?;
+        if let Some(age) = retention.age {
+            self.drop_old(now, age, &mut maintenance)?;
+        }
         let count = self.catalog().expired(&retention, oldest, now);
         for _ in 0..count {
-            let dropped = self.catalog_mut().segments.pop_front();
+            let dropped = {
+                let mut catalog = self.catalog_mut();
+                let dropped = catalog.segments.pop_front();
+                if let Some(dropped) = &dropped {
+                    catalog.handle_dropped(dropped);
+                }
+                dropped
+            };
             if let Some(dropped) = dropped {
                 self.remove(dropped)?;
             }
         }
         match &retention.per_key {
-            Some(per_key) => self.compact(per_key, &mut compacted),
+            Some(per_key) => self.compact(per_key, &mut maintenance.compacted),
             None => Ok(()),
         }
     }
@@ -384,7 +395,7 @@ impl Shared {
     /// Ends all writing, and lets another log use the folder. Waiting appends are refused. Waits for a commit that
     /// runs.
     pub(super) fn end(&self) {
-        let _maintenance = self.compacted.lock().expect(POISONED);
+        let _maintenance = self.maintenance.lock().expect(POISONED);
         let _writer = self.writer();
         let refused = {
             let mut queue = self.queue();

@@ -8,6 +8,7 @@ use crate::core::log::{
     Catalog, Division, Examined, FoundDamage, Header, Recovery, Scan, ScanStep, Trailer,
     segment_first, segment_name,
 };
+use crate::store::is_full;
 
 /// A log that has been opened.
 #[derive(Debug)]
@@ -84,7 +85,14 @@ fn open_segment(
             }
             if let Some(tail) = recovery.take_last(*scan) {
                 file.set_len(tail.end)?;
-                write_again(&*file, tail.unsure_from, tail.end)?;
+                match write_again(&*file, tail.unsure_from, tail.end) {
+                    // Its bytes are there, and it is only less sure that they outlast a loss of power. The others can be read.
+                    Err(error) if is_full(&error) => tracing::warn!(
+                        "the disk is full: cannot write the end of \"{}\" again before syncing it",
+                        storage.path(&name).display()
+                    ),
+                    written => written?,
+                }
                 // After the end of a process, some of it may still be on its way to the disk.
                 file.sync()?;
             }

@@ -4,14 +4,16 @@ use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 use floe::forwarding::EventsBuilder;
 
+use super::super::clock;
 use super::super::storage::StoredFile;
 use super::super::{
     Damage, Gap, GapReason, LogError, Origin, Position, ReadBatch, ReadLimits, Stamp,
 };
-use super::{EventTime, POISONED, Shared};
+use super::{EventTime, Maintenance, POISONED, Shared};
 use crate::core::log::{
     Cursor, Index, IndexEntry, Item, Located, PlausibleTimes, Record, Segment, Trailer,
     segment_name,
@@ -227,6 +229,7 @@ impl LogRead<'_> {
         self.next = record.sequence + 1;
         let origin = record.origin.map(|origin| self.origin(origin));
         self.stamps.push(Stamp {
+            is_forwarded: record.is_forwarded,
             sequence: record.sequence,
             time: times.map_or(record.time, |times| times.of(record.time)),
             origin,
@@ -305,6 +308,9 @@ impl Shared {
         let hints = self.hints.lock().expect(POISONED);
         let catalog = self.catalog();
         let visible = catalog.visible(reading.limits.level);
+        if !reading.skip(catalog.floor.sequence, GapReason::Expired) {
+            return None;
+        }
         if reading.next >= visible {
             return None;
         }
@@ -408,6 +414,11 @@ impl Shared {
 
     pub(super) fn locate(&self, position: Position) -> Result<u64, LogError> {
         let located = self.catalog().locate(position, EventTime::now());
+        self.find(located)
+    }
+
+    /// The sequence at a place. It reads the segment if it must.
+    fn find(&self, located: Located) -> Result<u64, LogError> {
         let (segment, mut sought) = match located {
             Located::At(sequence) => return Ok(sequence),
             Located::After { segment, skipped } => (segment, Sought::After(skipped)),
@@ -423,7 +434,61 @@ impl Shared {
             (source, self.storage.open(&segment_name(segment)))
         };
         let found = opened.and_then(|file| search(&source, &*file, &mut sought));
-        found.map_err(|error| self.error("read", segment, error))
+        let found = found.map_err(|error| self.error("read", segment, error))?;
+        // It may have been dropped, and its file not yet.
+        Ok(found.max(self.catalog().floor.sequence))
+    }
+
+    /// Drops the oldest events if there are more than the log keeps, those in segments that lack events included.
+    pub(super) fn drop_surplus(&self) -> Result<(), LogError> {
+        let Some(unknown) = self.catalog_mut().drop_surplus() else {
+            return Ok(());
+        };
+        let opened = {
+            let catalog = self.catalog();
+            let Some(found) = catalog.segment(unknown.segment) else {
+                return Ok(());
+            };
+            let source = Source::new(found, |index| Segment::offset_of(index, 0));
+            (source, self.storage.open(&segment_name(unknown.segment)))
+        };
+        let (source, opened) = opened;
+        let mut sought = Sought::After(unknown.passed);
+        let found = opened.and_then(|file| search(&source, &*file, &mut sought));
+        let found = found.map_err(|error| self.error("read", unknown.segment, error))?;
+        self.catalog_mut().set_floor(found, unknown);
+        Ok(())
+    }
+
+    /// Drops the events that are older than this by a hundredth or more: so a log that is always written is searched a hundred
+    /// times in the age of its events, and not each second.
+    pub(super) fn drop_old(
+        &self,
+        now: EventTime,
+        age: Duration,
+        maintenance: &mut Maintenance,
+    ) -> Result<(), LogError> {
+        let grace = age / 100;
+        if clock::oldest(now, age.saturating_add(grace)) < maintenance.oldest {
+            return Ok(());
+        }
+        let oldest = clock::oldest(now, age);
+        let located = self.catalog().locate(Position::Time(oldest), now);
+        let first = match located {
+            Located::At(sequence) => sequence,
+            Located::Since { segment, .. } if self.is_corrected(segment, now) => segment,
+            located => self.find(located)?,
+        };
+        self.catalog_mut().drop_before(first);
+        maintenance.oldest = oldest;
+        Ok(())
+    }
+
+    /// Returns true if the clock was wrong when some events of a segment came: its records do not say how old they are.
+    fn is_corrected(&self, segment: u64, now: EventTime) -> bool {
+        let catalog = self.catalog();
+        let at = catalog.segment_from(segment).map(|(at, _)| at);
+        at.is_some_and(|at| catalog.corrected_times(at, now).is_some())
     }
 
     fn note_damage(&self, segment: u64, sequences: Range<u64>, what: &str) {

@@ -89,6 +89,7 @@ impl World {
         };
         self.time += self.random.below(1000);
         let append = Append {
+            is_forwarded: false,
             events: events(&payloads, &key.to_string()),
             time: EventTime(self.time),
             origin: None,
@@ -132,9 +133,14 @@ impl World {
                 Level::Synced
             }
         };
+        // A log is opened although its disk is full.
+        if self.random.one_in(4) {
+            self.storage.set_room(0);
+        }
         let opened =
             SegmentLog::open_in(Box::new(self.storage.clone()), self.settings.clone(), None);
-        self.log = opened.expect("the disk works");
+        self.log = opened.expect("the disk works, or is full");
+        self.storage.set_room(u64::MAX);
         assert_eq!(self.log.damage(), [], "nothing that was synced has changed");
         let kept = self.check(survives);
         // An event that was not yet safe may be gone, and another event may have its sequence.
@@ -176,6 +182,12 @@ impl World {
             contents.events,
             "what is counted is served: {gaps:?}"
         );
+        let Retention {
+            events, per_key, ..
+        } = &self.settings.retention;
+        if let (Some(max), None) = (events, per_key) {
+            assert!(contents.events <= *max, "{contents:?}");
+        }
         for (number, at_level, sequence) in &book.acknowledged {
             let is_lost_by_sync = *at_level < Level::Synced && contents.lost > 0;
             if *at_level < level || *sequence < contents.first || is_lost_by_sync {
@@ -292,6 +304,7 @@ fn zeros_behind_the_records_are_gone_when_a_segment_is_finished_or_opened() {
     let log = open();
     let append = |log: &SegmentLog, number: u64| {
         let append = Append {
+            is_forwarded: false,
             events: events(&[&number.to_le_bytes()], "key"),
             time: EventTime(number),
             origin: None,
@@ -331,6 +344,7 @@ fn zeros_stand_before_short_commits_that_follow_short_ones_and_before_no_others(
     let log = SegmentLog::open_in(Box::new(storage.clone()), settings, None).unwrap();
     let has_zeros_after = |len: usize| {
         let append = Append {
+            is_forwarded: false,
             events: events(&[&vec![7; len]], "key"),
             time: EventTime(1),
             origin: None,
@@ -365,6 +379,7 @@ fn a_log_is_opened_with_the_ends_of_finished_segments_and_the_last_segment_alone
     let log = open();
     for number in 0..2000 {
         let append = Append {
+            is_forwarded: false,
             events: events(&[&[7; 1000]], "key"),
             time: EventTime(number),
             origin: None,
@@ -402,6 +417,7 @@ fn a_read_takes_from_the_disk_little_more_than_its_events() {
     let payloads = vec![&[7; 80][..]; 100];
     for number in 0..100 {
         let append = Append {
+            is_forwarded: false,
             events: events(&payloads, "key"),
             time: EventTime(number),
             origin: None,

@@ -10,19 +10,21 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use floe::InvokeError;
 use floe::forwarding::{Event, Events};
+use floe::{InvokeError, TypedProxy};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, sleep_until};
 
 use super::durable_window::DurableWindow;
 use crate::core::Subscription;
 use crate::core::durable::{
-    Absence, AttemptFailure, Member, NotAcknowledged, PENDING_LIMIT, stamped,
+    Absence, AttemptFailure, Member, MissingEvents, NotAcknowledged, PENDING_LIMIT, stamped,
 };
+use crate::core::log::GapReason;
 use crate::service::dead_letters::{self, DeadLetter};
 use crate::service::directory::ObjectDirectory;
 use crate::service::durable::{Batch, Delivery, HasRead, Readable, Reader, ToRead};
+use crate::service::failure::is_refused;
 use crate::service::one_line::OneLine;
 use crate::service::subscriber::Subscriber;
 
@@ -48,6 +50,10 @@ pub(super) async fn run(
         ahead: JoinSet::new(),
         readable: None,
         absence: Absence::default(),
+        is_reached: false,
+        was_reached: false,
+        closed: None,
+        look_at: Instant::now(),
         suspects: BTreeSet::new(),
     };
     delivery.run().await;
@@ -66,6 +72,15 @@ struct DurableDelivery<'a> {
     /// Where the log had no events when it was read last. `None` if it is worth reading.
     readable: Option<Readable>,
     absence: Absence,
+    /// True if the last attempt to connect succeeded.
+    is_reached: bool,
+    /// True if any did.
+    was_reached: bool,
+    /// Ends when the connection of the subscriber has closed; `None` if there is none.
+    closed: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    /// While there are no events, it does not connect before this: a subscriber that closes each connection is not called without
+    /// a pause.
+    look_at: Instant,
     /// Events that were in flight when a connection ended, and are not settled. As long as there are any, events are delivered
     /// one by one, so that the one of which the subscriber dies is known.
     suspects: BTreeSet<u64>,
@@ -91,14 +106,14 @@ impl DurableDelivery<'_> {
             // From here on, every change is noticed.
             changed.as_mut().enable();
             self.settle_attempts().await;
-            if self.absence.is_absent() && reader.is_sticky() {
+            if self.absence.is_absent() && self.is_shared() && !subscriber.proxy().is_connected() {
                 reader.save();
-                // Others have its keys now. It gets some of them back once it can be reached.
+                // Others have its events now. It gets some of them once it can be reached.
                 let back = self.come_back();
                 if has_ended_before(subscriber, back).await {
                     break;
                 }
-                if self.absence.is_absent() && !subscriber.proxy().is_connected() {
+                if !self.is_reached {
                     continue;
                 }
             }
@@ -129,6 +144,11 @@ impl DurableDelivery<'_> {
                     has_ended_before(subscriber, self.read(to_read)).await
                 }
                 Batch::Expired(count) => has_ended_before(subscriber, self.expire(count)).await,
+                Batch::Wait(_) if self.has_to_look(now) => {
+                    self.look_at = now + Absence::WAIT_MAX;
+                    let back = self.come_back();
+                    has_ended_before(subscriber, back).await
+                }
                 Batch::Wait(until) => match self
                     .wait(changed, until.into_iter().chain(save_at).min())
                     .await
@@ -152,6 +172,19 @@ impl DurableDelivery<'_> {
         reader.save();
     }
 
+    fn is_shared(&self) -> bool {
+        let reading = self.subscriber.qos().reading.as_ref();
+        reading.is_some_and(|reading| reading.is_shared)
+    }
+
+    /// Returns true if there is no connection that would tell if the subscriber ends. It is then looked for, so that the hub
+    /// knows who is there although no events come.
+    fn has_to_look(&self, now: Instant) -> bool {
+        let proxy = self.subscriber.proxy();
+        let keeps_position = !self.reader.name().is_empty();
+        keeps_position && now >= self.look_at && !proxy.is_fixed() && !proxy.is_connected()
+    }
+
     /// How many events may be sent now.
     fn room(&mut self) -> usize {
         let room = self.window.room().min(TOGETHER_MAX);
@@ -171,9 +204,28 @@ impl DurableDelivery<'_> {
         until: Option<Instant>,
     ) -> Woken {
         let subscriber = self.subscriber;
+        let keeps_position = !self.reader.name().is_empty();
+        if self.closed.is_none()
+            && keeps_position
+            && let Some(connection) = subscriber.proxy().ice_cached_connection()
+        {
+            self.closed = Some(Box::pin(async move { connection.closed().await }));
+        }
+        // Without a connection, the subscriber is looked for at this time.
+        let look_at = (keeps_position && self.closed.is_none()).then_some(self.look_at);
+        let until = until.into_iter().chain(look_at).min();
         let Self {
-            readable, ahead, ..
+            readable,
+            ahead,
+            closed,
+            ..
         } = self;
+        let has_closed = async {
+            match closed {
+                Some(closed) => closed.await,
+                None => pending().await,
+            }
+        };
         let (is_waiting, is_reading) = (readable.is_some(), !ahead.is_empty());
         let has_events = async {
             match readable {
@@ -193,6 +245,10 @@ impl DurableDelivery<'_> {
                 false => Woken::Ended,
             },
             () = changed => Woken::Changed,
+            () = has_closed => {
+                self.closed = None;
+                Woken::Changed
+            }
             () = timer => Woken::Changed,
             has_read = ahead.join_next(), if is_reading => match has_read {
                 Some(Ok(has_read)) => Woken::HasRead(has_read),
@@ -227,13 +283,11 @@ impl DurableDelivery<'_> {
             }
             HasRead::Again(delivery) => self.deliver(vec![delivery]).await,
             HasRead::Expired => self.expire(1).await,
-            HasRead::AfterLoss(count) => {
-                if count > 0 {
+            HasRead::AfterLoss(missing) => {
+                if missing.count > 0 {
                     let name = self.subscriber.log_name();
-                    tracing::warn!(
-                        "lost {count} events for {name}: the log of the topic does not have them any more"
-                    );
-                    self.subscriber.lock().subscription.handle_trimmed(count);
+                    tracing::warn!("{name} has {missing}");
+                    self.subscriber.lock().subscription.handle_missing(missing);
                     tell_losses(self.subscriber).await;
                 }
             }
@@ -316,6 +370,7 @@ impl DurableDelivery<'_> {
             time,
             attempt,
             event,
+            ..
         } = delivery;
         // An event that is in a log was checked before.
         stamped(event.as_bytes(), sequence, time, attempt).unwrap_or(event)
@@ -323,9 +378,19 @@ impl DurableDelivery<'_> {
 
     /// Connects to a subscriber that was absent, or waits before the next attempt.
     async fn come_back(&mut self) {
-        if let Err(error) = self.connect().await {
-            self.handle_absence(&error).await;
+        let connected = self.connect().await;
+        self.is_reached = connected.is_ok();
+        match connected {
+            Ok(()) => self.handle_reached(),
+            Err(error) => self.handle_absence(&error).await,
         }
+    }
+
+    /// The subscriber can be reached. If it then fails again, the waits go on as before.
+    fn handle_reached(&mut self) {
+        self.was_reached = true;
+        self.subscriber.set_absent(false);
+        self.reader.handle_presence(self.member);
     }
 
     async fn connect(&mut self) -> Result<(), InvokeError> {
@@ -380,22 +445,24 @@ impl DurableDelivery<'_> {
                 let storing = dead_letters::store(reader, directory, sequence, attempts, reason);
                 let stored = Box::pin(storing).await;
                 // The lock is held for the counts alone.
-                let count = |change: fn(&mut Subscription<Events>)| {
+                let count = |change: &dyn Fn(&mut Subscription<Events>)| {
                     change(&mut self.subscriber.lock().subscription);
                 };
                 match stored {
                     Ok(DeadLetter::Trimmed) => {
-                        count(|subscription| {
+                        let missing = MissingEvents {
+                            count: 1,
+                            reason: GapReason::Expired,
+                        };
+                        count(&|subscription| {
                             subscription.handle_unread(1);
-                            subscription.handle_trimmed(1);
+                            subscription.handle_missing(missing);
                         });
                         self.reader.handle_acknowledged([sequence].into_iter());
-                        tracing::warn!(
-                            "lost event {sequence} for {name}: the log of the topic does not have it any more"
-                        );
+                        tracing::warn!("{name} has {missing}");
                     }
                     Ok(settled) => {
-                        count(|subscription| subscription.handle_dead(1));
+                        count(&|subscription| subscription.handle_dead(1));
                         self.reader.handle_acknowledged([sequence].into_iter());
                         if settled == DeadLetter::Stored {
                             tracing::warn!(
@@ -404,7 +471,7 @@ impl DurableDelivery<'_> {
                         }
                     }
                     Err(error) => {
-                        count(|subscription| subscription.handle_unread(1));
+                        count(&|subscription| subscription.handle_unread(1));
                         self.reader.handle_undead(sequence, Absence::WAIT_MAX);
                         tracing::error!(
                             "event {sequence} cannot become a dead letter, and is delivered again to {name}: {error}"
@@ -417,6 +484,7 @@ impl DurableDelivery<'_> {
 
     fn handle_presence(&mut self) {
         if self.absence.handle_success() {
+            self.handle_reached();
             let name = self.subscriber.log_name();
             tracing::info!("{name} can be reached again; delivering the events that waited");
         }
@@ -424,6 +492,7 @@ impl DurableDelivery<'_> {
 
     /// Waits before the next attempt to reach the subscriber.
     async fn handle_absence(&mut self, error: &InvokeError) {
+        let has_ended = self.has_ended(error);
         let (name, error) = (self.subscriber.log_name(), OneLine(error));
         if self.reader.name().is_empty()
             && !self
@@ -440,10 +509,25 @@ impl DurableDelivery<'_> {
             tracing::info!("{name} cannot be reached; its events wait in the log: {error}");
         }
         let wait = self.absence.handle_failure();
-        self.reader.leave(self.member);
+        self.subscriber.set_absent(true);
+        let is_forgotten = self.reader.handle_absence(self.member, has_ended);
         self.reader.save();
+        if is_forgotten && self.is_shared() {
+            tracing::info!(
+                "forgot {name}, which cannot be reached: others share its durable subscription, and get its events: {error}"
+            );
+            return self.subscriber.remove();
+        }
         // If the subscription ends meanwhile, the loop sees it next.
         has_ended_before(self.subscriber, sleep(wait)).await;
+    }
+
+    /// Returns true if the program of the subscriber has certainly ended: it subscribed to an earlier run of the hub, this one has
+    /// never reached it, and its machine says that nobody listens. A new subscriber may not listen yet.
+    fn has_ended(&self, error: &InvokeError) -> bool {
+        let reading = self.subscriber.qos().reading.as_ref();
+        let is_restored = reading.is_some_and(|reading| reading.is_restored);
+        is_restored && !self.was_reached && is_refused(error)
     }
 
     /// Waits for the last replies, but not for long if the subscriber was removed.

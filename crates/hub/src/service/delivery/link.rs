@@ -10,7 +10,7 @@ use crate::service::subscriber::Subscriber;
 use crate::service::topic::Published;
 
 /// The maximum bytes in one call, unless a single event is longer. Peers refuse messages of more than 1 MiB by default.
-const CALL_BYTES_MAX: usize = 256 * 1024;
+pub(super) const CALL_BYTES_MAX: usize = 256 * 1024;
 
 /// Delivers until the link ends.
 pub(super) async fn run(link: &Subscriber, directory: &ObjectDirectory) {
@@ -25,7 +25,7 @@ pub(super) async fn run(link: &Subscriber, directory: &ObjectDirectory) {
     }
 }
 
-async fn forward(
+pub(super) async fn forward(
     link: &Subscriber,
     directory: &ObjectDirectory,
     events: &[Events],

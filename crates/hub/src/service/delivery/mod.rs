@@ -7,6 +7,7 @@
 //! - `twoway.rs`: keeps a window of a few events in flight
 //! - `durable.rs`: reads the log of a durable topic, and keeps a window of events in flight (`durable_window.rs`)
 //! - `pulled.rs`: keeps events until programs ask for them
+//! - `durable_link.rs`: does as `link.rs` for a link that reads the log of a durable topic
 //! - `link.rs`: forwards all queued events to another topic in one call
 //!
 //! `send.rs` sends for `oneway.rs` and `batched.rs`, whose subscribers do not answer.
@@ -27,6 +28,7 @@
 mod batched;
 mod busy_poll;
 mod durable;
+mod durable_link;
 mod durable_window;
 mod fast_path;
 mod link;
@@ -56,6 +58,9 @@ pub(super) fn run<'a>(
     directory: &'a ObjectDirectory,
 ) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
     if let Some(reader) = subscriber.reader() {
+        if subscriber.link().is_some() {
+            return Box::pin(durable_link::run(subscriber, reader, directory));
+        }
         return Box::pin(durable::run(subscriber, reader, directory));
     }
     match subscriber.qos().delivery {

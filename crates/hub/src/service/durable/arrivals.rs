@@ -65,6 +65,7 @@ impl Arrivals {
         origin: &Origin,
         level: Level,
         time: EventTime,
+        is_forwarded: bool,
     ) -> Vec<(Option<Events>, Arrival)> {
         // An event that is only accepted could be lost, and its publisher would be told that it came before.
         let level = level.max(Level::Written);
@@ -93,6 +94,7 @@ impl Arrivals {
                         known.note(&number.publisher, number.sequence);
                     }
                     let append = Append {
+                        is_forwarded,
                         events,
                         time,
                         origin: Some(first.clone()),

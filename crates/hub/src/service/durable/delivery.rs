@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use floe::forwarding::Event;
 
+use crate::core::durable::MissingEvents;
 use crate::core::log::EventTime;
 
 /// An event that is to be delivered.
@@ -16,6 +17,8 @@ pub(crate) struct Delivery {
     pub(crate) time: EventTime,
     /// Which attempt this is, from 1.
     pub(crate) attempt: u32,
+    /// True if it came over a link.
+    pub(crate) is_forwarded: bool,
     /// Its bytes.
     pub(crate) event: Event,
 }
@@ -67,8 +70,8 @@ pub(crate) type Readable = (u64, Pin<Box<dyn Future<Output = ()> + Send>>);
 pub(crate) enum HasRead {
     /// There are events to deliver, or were: the task asks again.
     Events,
-    /// As `Events`, behind this many events that the log does not have any more.
-    AfterLoss(u64),
+    /// As `Events`, behind events that the log does not have any more.
+    AfterLoss(MissingEvents),
     /// An event to deliver again.
     Again(Delivery),
     /// The lifespan of an event that was to be delivered again is over.

@@ -122,6 +122,7 @@ mod tests {
         let read = (feed.next()..next).map(|sequence| {
             let (time, origin) = (EventTime(0), None);
             let stamp = Stamp {
+                is_forwarded: false,
                 sequence,
                 time,
                 origin,

@@ -30,7 +30,7 @@ use crate::service::backup::BackupFile;
 use crate::service::catch_up::CatchUp;
 use crate::service::user_accounts::UserAccounts;
 use crate::settings::{DurableSettings, StoreSettings};
-use crate::store::StoreError;
+use crate::store::{Reserve, StoreError, is_full};
 
 /// The folders of all durable topics of a hub.
 #[derive(Debug)]
@@ -168,7 +168,11 @@ impl LogFolders {
             regular_file::open(&folder.join(DESTROYED), &mut options)?.sync_all()?;
             File::open(&folder)?.sync_all()
         };
-        mark().map_err(|error| failed("mark", &folder, error))
+        let marked = match self.reserve() {
+            Some(reserve) => reserve.freeing(is_full, mark),
+            None => mark(),
+        };
+        marked.map_err(|error| failed("mark", &folder, error))
     }
 
     /// Removes the log of a topic that was destroyed.
@@ -181,6 +185,9 @@ impl LogFolders {
             places.find(|folder| matches!(owner(folder), Owner::Topic(name) if name == topic));
         if let Some(folder) = own {
             retire_logged(root, &folder);
+        }
+        if let Some(reserve) = self.reserve() {
+            reserve.refill();
         }
     }
 
@@ -287,6 +294,11 @@ impl LogFolders {
                 ),
             }
         }
+    }
+
+    /// The space that is kept on the disk; `None` if the hub keeps nothing there.
+    fn reserve(&self) -> Option<Reserve> {
+        self.root.as_ref()?.parent().map(Reserve::new)
     }
 
     /// The folder of the log of a topic, or the one that it gets.

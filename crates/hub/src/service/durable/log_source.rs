@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use floe::forwarding::Event;
 
 use super::reader::READ_BYTES_MAX;
-use crate::blocking_work::{self, WorkKind};
+use crate::blocking_work;
 use crate::core::log::{EventTime, Level, ReadLimits};
 use crate::lock::RwLock;
 use crate::log::{EventLog, LogError, ReadBatch, readable};
@@ -48,7 +48,8 @@ impl LogSource {
     /// Reads where a thread may block. It waits for ever if the runtime is shutting down.
     pub(super) async fn read(&self, from: u64, limits: ReadLimits) -> TimedRead {
         let log = self.log.clone();
-        let read = blocking_work::run(WorkKind::Read, move || {
+        let bytes = log.contents().bytes_of_read(&limits);
+        let read = blocking_work::run_read(bytes, move || {
             let began = Instant::now();
             (log.read(from, &limits), began.elapsed())
         });

@@ -7,19 +7,12 @@ pub(crate) struct Progress {
     pub(crate) floor: u64,
     /// The first event that was never delivered.
     pub(crate) next: u64,
-    /// The sequence that the next event of the topic gets.
-    pub(crate) end: u64,
+    /// Events that the log has, and that were never delivered.
+    pub(crate) waiting: u64,
     /// Events that were delivered and are not acknowledged.
     pub(crate) pending: u64,
     /// Events that were acknowledged since the hub started.
     pub(crate) acknowledged: u64,
     /// Events whose lifespan was over before they were delivered, since the hub started.
     pub(crate) expired: u64,
-}
-
-impl Progress {
-    /// Events that were never delivered.
-    pub(crate) fn waiting(&self) -> u64 {
-        self.end.saturating_sub(self.next)
-    }
 }

@@ -9,7 +9,7 @@ use tokio::time::{sleep_until, timeout_at};
 
 use super::delivery::{Batch, Delivery, HasRead, Readable};
 use super::reader::Reader;
-use crate::core::durable::Member;
+use crate::core::durable::{Member, MissingEvents};
 
 /// Takes events for a program that asks for them. Waits for at least one, but no longer than `until`. An event whose
 /// acknowledgement does not come is delivered again. If acknowledgements are late, this returns early with no events:
@@ -78,13 +78,12 @@ async fn pull_unsaved(
                     HasRead::Nothing(from) => {
                         readable = Some((from, Box::pin(reader.readable(from))));
                     }
-                    HasRead::Events | HasRead::AfterLoss(0) => {}
+                    HasRead::Events | HasRead::AfterLoss(MissingEvents { count: 0, .. }) => {}
                     HasRead::Expired => log_expired(reader, 1),
-                    HasRead::AfterLoss(count) => {
+                    HasRead::AfterLoss(missing) => {
                         let (name, topic) = (reader.name(), reader.topic());
                         tracing::warn!(
-                            "lost {count} events for the durable subscription {name:?} of topic {topic:?}: the log does not \
-                             have them any more"
+                            "the durable subscription {name:?} of topic {topic:?} has {missing}"
                         );
                     }
                 }

@@ -19,10 +19,10 @@ use super::progress::Progress;
 use super::reader_state::ReaderState;
 use super::sticky_events::StickyEvents;
 use crate::core::durable::{
-    Chase, Member, NotAcknowledged, PENDING_LIMIT, Reading, Redelivery, SavedPosition,
-    SubscriptionPosition, Turn,
+    Chase, Member, Members, NotAcknowledged, Overtaking, OvertakingNotice, PENDING_LIMIT, Reading,
+    Redelivery, SavedPosition, SubscriptionPosition, Turn,
 };
-use crate::core::log::{EventTime, GapReason, ReadLimits};
+use crate::core::log::{EventTime, ReadLimits};
 use crate::lock::Mutex;
 use crate::log::ReadBatch;
 use crate::service::user_accounts::UserName;
@@ -115,9 +115,10 @@ impl Reader {
                 dead_letters: None,
                 lifespan: None,
                 sticky_events: None,
-                next_member: 0,
+                members: Members::default(),
                 chase: Chase::default(),
                 saver,
+                overtaking: Overtaking::default(),
                 expired: 0,
             }),
             changed: Notify::new(),
@@ -168,13 +169,31 @@ impl Reader {
 
     /// A new member of those that share the subscription.
     pub(crate) fn join(&self) -> Member {
-        let mut state = self.lock();
-        state.next_member += 1;
-        Member(state.next_member)
+        self.lock().members.join()
     }
 
-    /// A member has left or cannot be reached. It joins again when it polls.
+    /// A member can be reached.
+    pub(crate) fn handle_presence(&self, member: Member) {
+        self.lock().members.handle_presence(member);
+    }
+
+    /// A member cannot be reached, perhaps because its program has certainly ended. Others get its events until it polls
+    /// again. Returns true if it is to be forgotten.
+    pub(crate) fn handle_absence(&self, member: Member, has_ended: bool) -> bool {
+        let now = Instant::now();
+        let is_forgotten = self.lock().members.handle_absence(member, has_ended, now);
+        self.give_keys_back(member);
+        is_forgotten
+    }
+
+    /// A member has left.
     pub(crate) fn leave(&self, member: Member) {
+        self.lock().members.leave(member);
+        self.give_keys_back(member);
+    }
+
+    /// Others get the keys of a member.
+    fn give_keys_back(&self, member: Member) {
         let mut state = self.lock();
         if let Some(waiting) = &mut state.sticky_events {
             waiting.leave(member);
@@ -447,14 +466,37 @@ impl Reader {
         synced.inspect_err(|error| tracing::error!("{error}"))
     }
 
+    /// Warns if the retention is about to overtake the subscription, once each time it comes near.
+    pub(super) fn check_overtaking(&self, now: EventTime) -> Option<OvertakingNotice> {
+        let next = self.lock().position.floor();
+        let percent = self.source.log.percent_kept_from(next, now);
+        let notice = self.lock().overtaking.handle_share(percent);
+        let (name, topic) = (self.name(), self.topic());
+        match notice {
+            Some(OvertakingNotice::Near(percent)) => tracing::warn!(
+                "the durable subscription {name:?} of topic {topic:?} is at event {next}, so far behind that it needs {percent} % of \
+                 what the retention keeps: beyond 100 %, events are lost unread; let its program run faster, keep more events, or \
+                 remove the position if nobody needs it"
+            ),
+            Some(OvertakingNotice::Relieved) => tracing::info!(
+                "the durable subscription {name:?} of topic {topic:?} is no longer near the end of what the retention keeps"
+            ),
+            None => {}
+        }
+        notice
+    }
+
     /// The progress of the subscription.
     pub(crate) fn progress(&self) -> Progress {
-        let end = self.source.log.contents().next;
+        let contents = self.source.log.contents();
         let state = self.lock();
+        let next = state.position.next();
+        // Sequences without events lie between the newest events of each key.
+        let waiting = contents.next.saturating_sub(next.max(contents.first));
         Progress {
+            waiting: waiting.min(contents.events),
             floor: state.position.floor(),
-            next: state.position.next(),
-            end,
+            next,
             pending: state.position.pending() as u64,
             acknowledged: state.position.acknowledged(),
             expired: state.expired,
@@ -498,36 +540,33 @@ impl Reader {
             }
             ToRead::Next { .. } if batch.gap.is_some() && state.feed.defer_gap() => HasRead::Events,
             ToRead::Next { from, .. } => {
-                let lost = batch.gap.map_or(0, |gap| match gap.reason {
-                    GapReason::Expired => state.position.handle_trimmed(gap.sequences.end),
-                    GapReason::Damaged => state.position.handle_damaged(gap.sequences.end),
-                });
-                state.saver.is_unsaved |= lost > 0;
+                let missing = batch.gap.map(|gap| state.handle_gap(&gap));
                 state.drop_settled();
                 state.feed.extend(read, batch.next);
                 let has_moved = batch.next > from;
                 drop(state);
                 self.changed.notify_waiters();
-                match (lost, has_moved) {
-                    (0, true) => HasRead::Events,
-                    (0, false) => HasRead::Nothing(from),
-                    (lost, _) => HasRead::AfterLoss(lost),
+                match missing {
+                    Some(missing) if missing.count > 0 => HasRead::AfterLoss(missing),
+                    _ if has_moved => HasRead::Events,
+                    _ => HasRead::Nothing(from),
                 }
             }
             ToRead::Again { sequence, attempt } => match read.next() {
                 Some((stamp, event))
                     if stamp.sequence == sequence && self.clock(&state).is_over(&stamp, &event) =>
                 {
-                    state.expired += state.handle_missing(sequence);
+                    state.expired += state.handle_missing(sequence, None).count;
                     HasRead::Expired
                 }
                 Some((stamp, event)) if stamp.sequence == sequence => HasRead::Again(Delivery {
                     sequence,
+                    is_forwarded: stamp.is_forwarded,
                     time: stamp.time,
                     attempt,
                     event,
                 }),
-                _ => HasRead::AfterLoss(state.handle_missing(sequence)),
+                _ => HasRead::AfterLoss(state.handle_missing(sequence, batch.gap.as_ref())),
             },
             ToRead::Sticky {
                 sequence,
@@ -540,7 +579,7 @@ impl Reader {
                     }
                     HasRead::Events
                 }
-                _ => HasRead::AfterLoss(state.handle_missing(sequence)),
+                _ => HasRead::AfterLoss(state.handle_missing(sequence, batch.gap.as_ref())),
             },
         }
     }

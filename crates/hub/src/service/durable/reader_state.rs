@@ -7,7 +7,10 @@ use super::expiry_clock::ExpiryClock;
 use super::feed::Feed;
 use super::position_saver::PositionSaver;
 use super::sticky_events::{StickyEvents, StickyTaken};
-use crate::core::durable::{Chase, Member, NextEvent, SubscriptionPosition};
+use crate::core::durable::{
+    Chase, Member, Members, MissingEvents, NextEvent, Overtaking, SubscriptionPosition,
+};
+use crate::core::log::{Gap, GapReason};
 
 /// The part of a reader that its lock guards.
 #[derive(Debug)]
@@ -21,11 +24,13 @@ pub(super) struct ReaderState {
     pub(super) feed: Feed,
     /// Events that wait for their members, if the events of one key go to one member.
     pub(super) sticky_events: Option<StickyEvents>,
-    /// The number of the member that joins next.
-    pub(super) next_member: u64,
+    /// The subscribers that share the subscription.
+    pub(super) members: Members,
     /// How it comes nearer to the end of the log.
     pub(super) chase: Chase,
     pub(super) saver: PositionSaver,
+    /// Warns before the retention overtakes it.
+    pub(super) overtaking: Overtaking,
     /// How many events expired before they were delivered, since the hub started.
     pub(super) expired: u64,
 }
@@ -81,6 +86,7 @@ impl ReaderState {
             self.saver.has_unsaved_attempts = true;
             taken.push(Delivery {
                 sequence: stamp.sequence,
+                is_forwarded: stamp.is_forwarded,
                 time: stamp.time,
                 attempt,
                 event,
@@ -149,12 +155,29 @@ impl ReaderState {
         count
     }
 
-    /// The log has dropped a pending event, or the disk has lost it. Returns the number of lost events.
-    pub(super) fn handle_missing(&mut self, sequence: u64) -> u64 {
+    /// The log has dropped a pending event, or the disk has lost it, as the gap that was found in its place says.
+    pub(super) fn handle_missing(&mut self, sequence: u64, gap: Option<&Gap>) -> MissingEvents {
         let is_lost = self.position.handle_acknowledged(sequence);
         self.saver.is_unsaved |= is_lost;
         self.drop_settled();
-        is_lost.into()
+        MissingEvents {
+            count: is_lost.into(),
+            reason: gap.map_or(GapReason::Expired, |gap| gap.reason),
+        }
+    }
+
+    /// The next events are missing.
+    pub(super) fn handle_gap(&mut self, gap: &Gap) -> MissingEvents {
+        let count = match gap.reason {
+            GapReason::Expired => self.position.handle_trimmed(gap.sequences.clone()),
+            GapReason::Damaged => self.position.handle_damaged(gap.sequences.clone()),
+        };
+        self.saver.is_unsaved |= count > 0;
+        self.drop_settled();
+        MissingEvents {
+            count,
+            reason: gap.reason,
+        }
     }
 
     /// Drops the events that are no longer pending.

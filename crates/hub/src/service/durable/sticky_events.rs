@@ -146,6 +146,7 @@ impl StickyEvents {
             }
             taken.push(Delivery {
                 sequence,
+                is_forwarded: stamp.is_forwarded,
                 time: stamp.time,
                 attempt: position.handle_delivery(sequence, member, now),
                 event,
@@ -198,6 +199,7 @@ mod tests {
                     is_wanted,
                 } => {
                     let stamp = Stamp {
+                        is_forwarded: false,
                         sequence,
                         time: EventTime::now(),
                         origin: None,

@@ -50,6 +50,14 @@ pub(crate) struct TopicLog {
     counts: Option<Arc<LogCounts>>,
 }
 
+/// How events arrive.
+#[derive(Clone, Copy)]
+struct Arriving {
+    level: Level,
+    time: EventTime,
+    is_forwarded: bool,
+}
+
 /// Events that are on their way into a log.
 pub(crate) struct Appending {
     /// The events that have not come before. Subscribers that do not read the log get them now.
@@ -172,6 +180,15 @@ impl TopicLog {
 
     /// Appends events of a user, if the hub knows it. They are in the log in the order of these calls.
     pub(crate) fn append(&self, events: Events, user: Option<&str>) -> Appending {
+        self.append_from(events, user, false)
+    }
+
+    /// Appends events that came over a link.
+    pub(crate) fn append_forwarded(&self, events: Events) -> Appending {
+        self.append_from(events, None, true)
+    }
+
+    fn append_from(&self, events: Events, user: Option<&str>, is_forwarded: bool) -> Appending {
         let publications = match publications(events, user) {
             Ok(publications) => publications,
             Err(reason) => return Appending::refused(reason),
@@ -183,7 +200,12 @@ impl TopicLog {
         let mut outcomes = Vec::new();
         for publication in publications {
             let level = publication.level.unwrap_or(default);
-            self.append_one(publication, level, time, &mut fresh, &mut outcomes);
+            let arriving = Arriving {
+                level,
+                time,
+                is_forwarded,
+            };
+            self.append_one(publication, arriving, &mut fresh, &mut outcomes);
         }
         let all = async move {
             let mut result = Ok(());
@@ -201,15 +223,20 @@ impl TopicLog {
     fn append_one(
         &self,
         publication: LogPublication,
-        level: Level,
-        time: EventTime,
+        arriving: Arriving,
         fresh: &mut Vec<Events>,
         outcomes: &mut Vec<Outcome>,
     ) {
         let LogPublication { events, origin, .. } = publication;
+        let Arriving {
+            level,
+            time,
+            is_forwarded,
+        } = arriving;
         let Some(origin) = origin else {
             fresh.push(events.clone());
             let append = Append {
+                is_forwarded,
                 events,
                 time,
                 origin,
@@ -220,7 +247,7 @@ impl TopicLog {
         };
         let arrived = self
             .arrivals
-            .append(&*self.log, events, &origin, level, time);
+            .append(&*self.log, events, &origin, level, time, is_forwarded);
         for (events, arrival) in arrived {
             fresh.extend(events);
             outcomes.push(match arrival {
@@ -316,17 +343,27 @@ impl TopicLog {
         self.log.contents()
     }
 
-    /// Reads events. It may wait for the disk.
+    /// About how many bytes [`TopicLog::read`] takes.
+    pub(crate) fn bytes_of_read(&self, count: usize) -> u64 {
+        self.log.contents().bytes_of_read(&self.reply_limits(count))
+    }
+
+    fn reply_limits(&self, count: usize) -> ReadLimits {
+        ReadLimits {
+            events: count,
+            bytes: REPLY_BYTES_MAX,
+            level: self.settings().acknowledge,
+        }
+    }
+
+    /// Reads events. From behind the end of the log, it reads from the end on, because a reader that waits there would miss the
+    /// events up to there. It may wait for the disk.
     ///
     /// # Errors
     /// [`StoreError`] if the system refuses.
     pub(crate) fn read(&self, from: u64, count: usize) -> Result<ReadBatch, StoreError> {
-        let limits = ReadLimits {
-            events: count,
-            bytes: REPLY_BYTES_MAX,
-            level: self.settings().acknowledge,
-        };
-        let read = self.log.read(from, &limits);
+        let limits = self.reply_limits(count);
+        let read = self.log.read(from.min(self.log.contents().next), &limits);
         read.map_err(|error| StoreError::because("cannot read the log of a topic", error))
     }
 
@@ -351,10 +388,13 @@ impl TopicLog {
             // Its files may be gone.
             return;
         }
-        if let Err(error) = self.log.maintain(EventTime::now()) {
+        let now = EventTime::now();
+        if let Err(error) = self.log.maintain(now) {
             tracing::error!("{error}");
         }
         for reader in self.all_named() {
+            // It has been logged.
+            let _ = reader.check_overtaking(now);
             // An error is logged, and the next one tries again.
             let _ = reader.sync();
         }

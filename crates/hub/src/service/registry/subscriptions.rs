@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::slice;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use floe::reference::Target;
 use floe::{Communicator, Identity, Proxy, Reference};
@@ -281,6 +282,34 @@ impl Registry {
             Some(_) => Err(name_taken(&name)),
         }
     }
+}
+
+/// How long a subscriber may take to answer that has a durable subscription and no connection, before another one takes its
+/// place. One that runs answers within milliseconds, and who subscribes waits meanwhile.
+const LOOK_MAX: Duration = Duration::from_secs(2);
+
+/// Connects to the subscribers whose place a new subscriber of a durable subscription would take, or a program that pulls it and
+/// has no `identity`, unless they are known to be away. Those that answer keep their place.
+pub(crate) async fn look_for_former(topic: &Topic, identity: Option<&Identity>, qos: &Qos) {
+    let reading = qos.reading.as_ref();
+    let Some((reading, name)) = reading.and_then(|it| Some((it, it.name.as_ref()?))) else {
+        return;
+    };
+    let mut former = topic.find_reader(name);
+    former.retain(|known| {
+        let is_other = Some(known.identity()) != identity;
+        let shares = reading.is_shared && !is_alone(known);
+        let proxy = known.proxy();
+        is_other && !shares && !known.is_absent() && !proxy.is_connected() && !proxy.is_fixed()
+    });
+    let look = async {
+        for known in &former {
+            if known.connect().await.is_ok() {
+                return;
+            }
+        }
+    };
+    let _ = tokio::time::timeout(LOOK_MAX, look).await;
 }
 
 /// The identity among the subscribers of a topic of a subscription that is pulled from a queue.

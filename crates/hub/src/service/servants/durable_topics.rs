@@ -27,7 +27,7 @@ use crate::error::ChangeError;
 use crate::service::count::number;
 use crate::service::dead_letters;
 use crate::service::durable::{Reader, TopicLog, pull};
-use crate::service::registry::{Registry, check_may_pull, pull_identity};
+use crate::service::registry::{Registry, check_may_pull, look_for_former, pull_identity};
 use crate::service::topic::Topic;
 use crate::store::StoreError;
 
@@ -118,7 +118,7 @@ impl DurableTopics for DurableTopicsServant {
                 position: number(progress.floor),
                 next: number(progress.next),
                 pending: number(progress.pending),
-                behind: number(progress.waiting()),
+                behind: number(progress.waiting),
                 subscribers: i32::try_from(subscribers).unwrap_or(i32::MAX),
                 expired: number(progress.expired),
             }
@@ -154,7 +154,9 @@ impl DurableTopics for DurableTopicsServant {
         let (_, log) = self.topic::<LogError>(topic, Action::Subscribe, current)?;
         let from = u64::try_from(from).unwrap_or(0);
         let clock = log.clock();
-        let batch = blocking(move || log.read(from, limited(count))).await?;
+        let bytes = log.bytes_of_read(limited(count));
+        let reading = blocking_work::run_read(bytes, move || log.read(from, limited(count)));
+        let batch = answer(reading.await)?;
         let events = batch.events.iter().flat_map(floe::forwarding::Events::each);
         let stamped = batch.stamps.iter().zip(events);
         let stamped = stamped.filter(|(stamp, event)| !clock.is_over(stamp, event));
@@ -239,6 +241,7 @@ impl DurableTopics for DurableTopicsServant {
             }
         }
         check_dead_letters(&self.registry, &topic, &parsed, current).map_err(InvokeError::from)?;
+        look_for_former(&topic, None, &parsed).await;
         let user = self.registry.guard().user(current);
         let opened = self
             .registry
@@ -382,7 +385,14 @@ fn limited(count: i32) -> usize {
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, InvokeError> {
-    match blocking_work::run(WorkKind::Read, work).await {
+    answer(blocking_work::run(WorkKind::Read, work).await)
+}
+
+/// The answer to a caller for whom work was done.
+fn answer<T>(
+    done: Result<Result<T, StoreError>, tokio::task::JoinError>,
+) -> Result<T, InvokeError> {
+    match done {
         Ok(Ok(done)) => Ok(done),
         Ok(Err(error)) => Err(ChangeError::from(error).into()),
         Err(error) => Err(SystemException::UnknownException(error.to_string()).into()),

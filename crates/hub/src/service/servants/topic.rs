@@ -29,7 +29,7 @@ use crate::core::{
 use crate::error::ChangeError;
 use crate::service::directory::Object;
 use crate::service::guard;
-use crate::service::registry::{ENDED_AT_A_TIME, Registry};
+use crate::service::registry::{ENDED_AT_A_TIME, Registry, look_for_former};
 use crate::service::topic::Topic;
 use crate::store::{StoredCaller, StoredLink};
 
@@ -253,6 +253,7 @@ impl TopicContract for TopicServant {
         check_dead_letters(&self.registry, &self.topic, &parsed, current)
             .map_err(InvokeError::from)?;
         let name = subscriber_publisher_name(self.topic.name(), identity);
+        look_for_former(&self.topic, Some(identity), &parsed).await;
         let (topic, client) = (self.topic.clone(), self.registry.guard().client(current));
         let subscribed = self
             .registry

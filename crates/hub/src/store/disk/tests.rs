@@ -13,7 +13,7 @@ use redb::TableDefinition;
 
 use super::*;
 use crate::store::file::builder;
-use crate::store::{StoredLink, StoredRecipient, StoredSubscription};
+use crate::store::{StoredLink, StoredRecipient, StoredSubscription, full_disk};
 
 /// A directory that is deleted when this is dropped.
 struct Directory(PathBuf);
@@ -135,6 +135,68 @@ fn a_disk_that_was_full_is_written_again_once_there_is_space() {
     drop(disk);
     let loaded = open(&directory.0).load().unwrap();
     assert_eq!(names(&loaded), ["before", "after"]);
+}
+
+fn create(topic: &str) -> Change<'_> {
+    let (user, is_durable) = (None, false);
+    Change::CreateTopic {
+        topic,
+        user,
+        is_durable,
+    }
+}
+
+/// A disk on which even opening a file needs space, as the library's files do.
+#[test]
+fn on_a_full_disk_topics_are_destroyed_and_the_hub_starts_but_nothing_new_is_stored() {
+    let directory = Directory::new("reserve");
+    let reserve = directory.0.join("reserve");
+    let mut disk = open(&directory.0);
+    for topic in ["a", "b", "c"] {
+        disk.apply(&[create(topic)]).unwrap();
+    }
+    assert!(reserve.exists());
+    full_disk::IS_FULL.set(true);
+    disk.main.close();
+    let error = disk.apply(&[create("d")]).unwrap_err();
+    assert!(error.to_string().contains("free space there"), "{error}");
+    assert!(reserve.exists(), "it is for what frees space");
+    disk.apply(&[Change::DestroyTopic { topic: "a" }]).unwrap();
+    assert!(
+        !full_disk::IS_FULL.get() && reserve.exists(),
+        "given up, and there again"
+    );
+    // Others fill the disk. At last they have taken the reserve, too.
+    for (ends_in_order, has_reserve) in [(true, true), (false, true), (true, false), (false, false)]
+    {
+        if !ends_in_order {
+            disk.main.close();
+        }
+        drop(disk);
+        if !has_reserve {
+            fs::remove_file(&reserve).unwrap();
+        }
+        full_disk::IS_FULL.set(true);
+        let before = fs::read(directory.0.join(MAIN)).unwrap();
+        disk = open(&directory.0);
+        assert_eq!(names(&disk.load().unwrap()), ["b", "c"]);
+        let error = disk.apply(&[create("d")]).unwrap_err();
+        assert!(error.to_string().contains("free space there"), "{error}");
+        assert_eq!(fs::read(directory.0.join(MAIN)).unwrap(), before);
+        let destroyed = disk.apply(&[Change::DestroyTopic { topic: "?" }]);
+        assert_eq!(destroyed.is_ok(), has_reserve);
+        full_disk::IS_FULL.set(false);
+        disk.apply(&[Change::Unsubscribe {
+            topic: "b",
+            subscribers: &[],
+        }])
+        .unwrap();
+        assert!(reserve.exists());
+    }
+    disk.apply(&[Change::DestroyTopic { topic: "b" }]).unwrap();
+    drop(disk);
+    let mut disk = open(&directory.0);
+    assert_eq!(names(&disk.load().unwrap()), ["c"]);
 }
 
 #[test]

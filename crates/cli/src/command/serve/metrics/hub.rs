@@ -282,7 +282,7 @@ fn of_subscriber(topic: &str, subscriber: &SubscriberStatus) -> Labels {
     vec![("topic", escaped(topic)), ("subscriber", identity)]
 }
 
-fn by_reason(labels: Labels, lost: &Losses) -> [(Labels, i64); 6] {
+fn by_reason(labels: Labels, lost: &Losses) -> [(Labels, i64); 7] {
     let with = |reason: &str, count| {
         let mut labels = labels.clone();
         labels.push(("reason", reason.to_owned()));
@@ -295,6 +295,7 @@ fn by_reason(labels: Labels, lost: &Losses) -> [(Labels, i64); 6] {
         with("removed", lost.removed),
         with("looped", lost.looped),
         with("expired", lost.expired),
+        with("retention", lost.retention),
     ]
 }
 

@@ -157,7 +157,7 @@ fn events_before_a_damaged_part_of_the_log_are_still_delivered_again() {
     for sequence in 1..4 {
         position.handle_delivery(sequence, Member(1), now);
     }
-    assert_eq!(position.handle_damaged(6), 2, "4 and 5");
+    assert_eq!(position.handle_damaged(4..6), 2, "4 and 5");
     assert_eq!((position.pending(), position.next()), (3, 6));
     position.handle_undelivered(2, now);
     let again = Some(NextEvent::Again { sequence: 2 });
@@ -185,15 +185,19 @@ fn events_that_the_log_has_deleted_are_counted_as_lost() {
         position.handle_delivery(sequence, Member(1), now);
     }
     position.handle_acknowledged(0);
-    assert_eq!(position.handle_trimmed(2), 1, "1 was pending");
+    position.handle_undelivered(1, now);
+    assert_eq!(position.handle_trimmed(0..2), 1, "1 was to come again");
     assert_eq!(position.floor(), 2);
-    assert_eq!(
-        position.handle_trimmed(10),
-        8,
-        "2 was pending, 3 to 9 are new"
-    );
+    assert_eq!(position.handle_trimmed(3..10), 7, "3 to 9 are new");
+    assert_eq!((position.floor(), position.next()), (2, 10));
+    assert!(position.handle_acknowledged(2), "2 was on its way");
     assert_eq!((position.floor(), position.next()), (10, 10));
-    assert_eq!(position.handle_trimmed(4), 0);
+    assert_eq!(position.handle_trimmed(1..4), 0);
+    assert_eq!(
+        position.handle_trimmed(15..18),
+        3,
+        "no events had the numbers 10 to 14"
+    );
 }
 
 /// A step of the random test.

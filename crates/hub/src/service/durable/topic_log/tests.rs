@@ -4,7 +4,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use super::*;
-use crate::core::durable::SavedPosition;
+use crate::core::durable::{OvertakingNotice, SavedPosition};
 use crate::core::log::Retention;
 use crate::core::{HubLimits, Qos};
 use crate::log::{Damage, Done, LogError, Wake};
@@ -90,6 +90,28 @@ fn readers_follow_the_level_of_their_topic() {
     assert_eq!(source.limits(1, 1).level, Level::Written);
 }
 
+#[test]
+fn a_subscription_that_the_retention_is_about_to_overtake_is_named_once() {
+    let folder = Folder::new("overtaken");
+    let path = folder.0.join("d");
+    PositionFile::create(&path, "d", None, &SavedPosition::at(1)).unwrap();
+    let mut settings = DurableSettings::default();
+    settings.retention.events = Some(10);
+    let log = TopicLog::in_memory("t", settings, &Arc::default());
+    let reader = Reader::open(log.source(), &path).unwrap();
+    let mut named = Vec::new();
+    for count in 1..=30 {
+        drop(log.append(events(1), None));
+        let notice = reader.check_overtaking(EventTime::now());
+        named.extend(notice.map(|notice| (count, notice)));
+    }
+    assert_eq!(named, [(8, OvertakingNotice::Near(80))]);
+    assert_eq!(reader.progress().waiting, 10, "only what is there");
+    reader.set_position(25);
+    let notice = reader.check_overtaking(EventTime::now());
+    assert_eq!(notice, Some(OvertakingNotice::Relieved));
+}
+
 /// A log that says when it is asked for a position, and answers when it may.
 #[derive(Debug)]
 struct SlowLog {
@@ -123,6 +145,10 @@ impl EventLog for SlowLog {
 
     fn contents(&self) -> Contents {
         self.log.contents()
+    }
+
+    fn percent_kept_from(&self, from: u64, now: EventTime) -> u64 {
+        self.log.percent_kept_from(from, now)
     }
 
     fn maintain(&self, now: EventTime) -> Result<(), LogError> {
