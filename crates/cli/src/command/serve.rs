@@ -17,7 +17,7 @@ mod services;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -322,6 +322,10 @@ impl Serve {
     ) {
         match self.configuration() {
             Ok(next) => {
+                let lost = now.lost(&next);
+                if !lost.is_empty() {
+                    return self.refuse_lost(&lost, reason);
+                }
                 self.warn(&next);
                 let tls = communicator.settings().tls.as_ref();
                 reload::apply(services, tls, now, next).await;
@@ -331,6 +335,17 @@ impl Serve {
                 "invalid configuration after {reason}; the current settings stay in force: {failure}"
             )),
         }
+    }
+
+    /// Says that a file that has lost something changes nothing.
+    fn refuse_lost(&self, lost: &[String], reason: &str) {
+        let file = self.config.as_deref().unwrap_or_else(|| Path::new(""));
+        log::say(format_args!(
+            "invalid configuration after {reason}; the current settings stay in force: {} no longer has {}. If the file was \
+             emptied or cut off, restore it; to take them away on purpose, restart this process with the file as it is",
+            file.display(),
+            lost.join(", "),
+        ));
     }
 
     /// Listens for those who read metrics, if that was asked for.

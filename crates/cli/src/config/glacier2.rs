@@ -36,7 +36,9 @@ pub(super) fn read(properties: &[Property], configuration: &mut Configuration) -
         problems.extend(applied.err());
     }
     configuration.has_hub = false;
-    configuration.gateway = Some(router.finish(&mut problems));
+    let mut warnings = Vec::new();
+    configuration.gateway = Some(router.finish(&mut problems, &mut warnings));
+    configuration.warnings.extend(warnings);
     ice.finish(configuration);
     problems
 }
@@ -51,7 +53,7 @@ const NO_ADMIN: &str =
 /// The content of the file, with properties that only make sense together.
 struct Router {
     gateway: GatewaySettings,
-    password_verifier: Option<(Reference, Property)>,
+    password_verifier: Option<Reference>,
     passwords: Option<Property>,
     certificate_verifier: Option<Reference>,
     admin_listen: Option<String>,
@@ -105,7 +107,7 @@ impl Router {
             "SessionManager" => gateway.session_manager = Some(proxy(property)?),
             "SSLSessionManager" => gateway.certificate_session_manager = Some(proxy(property)?),
             "PermissionsVerifier" => {
-                self.password_verifier = Some((proxy(property)?, property.clone()));
+                self.password_verifier = Some(proxy(property)?);
             }
             "SSLPermissionsVerifier" => self.certificate_verifier = Some(proxy(property)?),
             "CryptPasswords" => self.passwords = Some(property.clone()),
@@ -157,15 +159,10 @@ impl Router {
         Ok(())
     }
 
-    fn finish(self, problems: &mut Vec<Problem>) -> GatewaySettings {
+    fn finish(self, problems: &mut Vec<Problem>, warnings: &mut Vec<Problem>) -> GatewaySettings {
         let mut gateway = self.gateway;
         let null = |name: &str| Identity::with_category(name, &gateway.instance_name);
-        let verifier = self.password_verifier.map(|(proxy, property)| {
-            if self.passwords.is_some() {
-                problems.push(property.note(
-                    "expected one verifier of passwords, got a file of passwords, too: keep CryptPasswords or this",
-                ));
-            }
+        let verifier = self.password_verifier.map(|proxy| {
             match proxy.identity == null("NullPermissionsVerifier") {
                 true => PasswordVerifier::AcceptAll,
                 false => PasswordVerifier::Proxy(proxy),
@@ -190,9 +187,18 @@ impl Router {
             admin.views = self.views.finish(&views::GATEWAY, problems);
             admin
         });
+        if let (Some(property), Some(_)) = (&self.passwords, &gateway.password_verifier) {
+            // As in Glacier2.
+            warnings.push(
+                property
+                    .note("ignored: the verifier in Glacier2.PermissionsVerifier decides alone"),
+            );
+        }
         if let (Some(property), None) = (self.passwords, &gateway.password_verifier) {
             match users(&property.value) {
-                Ok(users) => {
+                Ok((users, left_out)) => {
+                    let left_out = left_out.iter().map(|line| property.note(line));
+                    warnings.extend(left_out);
                     gateway.password_verifier = Some(PasswordVerifier::Users(users));
                 }
                 Err(wrong) => problems.push(property.note(wrong)),

@@ -6,6 +6,7 @@
 //! - `entry.rs`: one setting with its place, and what values may be
 //! - `floe_toml.rs`: `floe.toml`, Floe's own names; `gateway.rs`: values of its table of a gateway
 //! - `setting.rs`: what a setting of it is; `settings/`: all of them
+//! - `lost.rs`: what a file no longer has that it had
 //! - `reference.rs`, `schema.rs`: the page and the JSON schema that tell of them
 //! - `properties.rs`: a property file with IceStorm's names; `glacier2.rs`: one with Glacier2's
 //! - `ice.rs`: what such a file says of Ice's runtime; `known_properties.rs`: all properties that are read
@@ -19,6 +20,7 @@ mod gateway;
 mod glacier2;
 mod ice;
 mod known_properties;
+mod lost;
 mod properties;
 pub(crate) mod reference;
 pub(crate) mod schema;
@@ -57,6 +59,8 @@ pub(crate) struct Configuration {
     pub(crate) log: Option<String>,
     /// The settings that are not wrong, but have no effect.
     pub(crate) warnings: Vec<Problem>,
+    /// The file as it was read; empty without one.
+    text: String,
 }
 
 /// Names of levels of the log; `off` says nothing.
@@ -89,6 +93,7 @@ impl Configuration {
             tls: TlsArguments::default(),
             log: None,
             warnings: Vec::new(),
+            text: String::new(),
         }
     }
 
@@ -131,6 +136,7 @@ impl Configuration {
             }
         };
         if problems.is_empty() {
+            configuration.text = text;
             return Ok(configuration);
         }
         let lines: Vec<_> = problems.iter().map(|problem| at(path, problem)).collect();

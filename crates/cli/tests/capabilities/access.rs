@@ -171,6 +171,60 @@ fn a_hub_refuses_by_its_rules_and_takes_other_rules_at_sighup() {
 }
 
 #[test]
+fn a_file_that_was_emptied_or_cut_off_leaves_the_rules_in_force() {
+    let users = slice_file("kept-users", USERS);
+    let rules = format!(
+        "listen = \"tcp -h 127.0.0.1 -p 0\"\n[access]\nusers = \"{users}\"\n\
+         [[access.rule]]\nanyone = true\nallow = \"*\"\ntopics = \"mine.*\"\n"
+    );
+    let file = slice_file("kept.toml", &rules);
+    let process = Running::start(&["serve", "--transient", "--config", &file]);
+    let line = process.line();
+    let hub = line.strip_prefix("ready ").expect("it is ready");
+    let create = ["topic", "create", "t", "--hub", hub];
+    run(&create).ended(5);
+    let (without_rules, _) = rules.split_once("[[access").expect("rules");
+    let (without_topics, _) = rules.split_once("topics =").expect("a rule");
+    for (text, lost) in [
+        ("", "kept.toml no longer has all of its settings. If"),
+        (
+            "log = \"warn\"\n",
+            "no longer has [access], [[access.rule]], access.users. If",
+        ),
+        (
+            without_rules,
+            "no longer has all that was behind the present end in line 3, [[access.rule]]",
+        ),
+        (
+            without_topics,
+            "no longer has all that was behind the present end in line 6",
+        ),
+    ] {
+        std::fs::write(&file, text).expect("the same file");
+        process.signal("HUP");
+        let said = process.talked(lost);
+        assert!(
+            said.contains("the current settings stay in force"),
+            "{said}"
+        );
+        assert!(said.contains("restart this process"), "{said}");
+        run(&create).ended(5);
+    }
+    // A users' file that was emptied locks nobody out.
+    std::fs::write(&file, &rules).expect("the same file");
+    std::fs::write(&users, "").expect("the same file");
+    process.signal("HUP");
+    process.talk("no longer has all users of access.users");
+    // A line of it that cannot be used is told of, and keeps nobody else out.
+    std::fs::write(&users, format!("eve $1$a$b\n{USERS}")).expect("the same file");
+    process.signal("HUP");
+    process.talk("kept-users: line 1: eve: expected a hash that begins with $argon2id$, $y$");
+    process.talk("read the settings again because of SIGHUP");
+}
+
+const USERS: &str = "bob $5$saltsalt$0IyaXrmV7.sGNS6tirgqHLqX/G.FBvgkYA.lpPdS5sA\n";
+
+#[test]
 fn a_hub_that_others_reach_without_rules_warns_unless_told_otherwise() {
     let everywhere = ["serve", "--transient", "--listen", "tcp -h 0.0.0.0 -p 0"];
     let here = ["serve", "--transient", "--listen", "tcp -h 127.0.0.1 -p 0"];
