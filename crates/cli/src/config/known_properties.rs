@@ -114,6 +114,8 @@ pub(crate) const OF_ICE: &[KnownProperty] = &[
     property("IceSSL.CheckCertName", FLAG, "0", "tls.any-host", "1 accepts a certificate only for the host of the endpoint.", "1"),
     property("IceSSL.VerifyPeer", "0, 1 or 2", "2", "tls.client-certificates", "not-asked, verified, required.", "1"),
     property("IceSSL.TrustOnly.Server", "distinguished names", "", "access.rule[].certificate", "The clients that the hub trusts.", "CN=a"),
+    property("IceSSL.TrustOnly", "distinguished names", "", "access.rule[].certificate", "As IceSSL.TrustOnly.Server: servers and subscribers are not checked, with a warning.", "CN=a"),
+    property("IceSSL.TrustOnly.Client", "distinguished names", "", "", "Ignored with a warning: subscribers and servers are checked by IceSSL.CAs alone.", "CN=a"),
     property("IceSSL.UsePlatformCAs", "0", "0", "", "1 is refused.", "0"),
 ];
 

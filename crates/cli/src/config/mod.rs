@@ -7,6 +7,7 @@
 //! - `floe_toml.rs`: `floe.toml`, Floe's own names; `gateway.rs`: values of its table of a gateway
 //! - `setting.rs`: what a setting of it is; `settings/`: all of them
 //! - `lost.rs`: what a file no longer has that it had
+//! - `plain_build.rs`: what a build without encryption makes of it
 //! - `reference.rs`, `schema.rs`: the page and the JSON schema that tell of them
 //! - `properties.rs`: a property file with IceStorm's names; `glacier2.rs`: one with Glacier2's
 //! - `ice.rs`: what such a file says of Ice's runtime; `known_properties.rs`: all properties that are read
@@ -21,6 +22,7 @@ mod glacier2;
 mod ice;
 mod known_properties;
 mod lost;
+mod plain_build;
 mod properties;
 pub(crate) mod reference;
 pub(crate) mod schema;
@@ -127,7 +129,7 @@ impl Configuration {
                 }
             })?;
         let mut configuration = Self::new(communicator);
-        let problems = match is_toml {
+        let mut problems = match is_toml {
             true => floe_toml::read(&text, &mut configuration, &command_line),
             false => {
                 let problems = properties::read(&text, &mut configuration);
@@ -135,6 +137,9 @@ impl Configuration {
                 problems
             }
         };
+        if !cfg!(feature = "tls") {
+            problems.extend(configuration.without_encryption());
+        }
         if problems.is_empty() {
             configuration.text = text;
             return Ok(configuration);

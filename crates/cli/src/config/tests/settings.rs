@@ -167,7 +167,9 @@ fn each_property_is_read_and_names_a_setting() {
         let (configuration, problems) =
             read_properties(&format!("{others}{name}={}\n", known.example));
         assert_eq!(problems, [], "{name}");
-        assert_eq!(told(configuration.warnings), [], "{name}");
+        let warns = !configuration.warnings.is_empty();
+        let expected = ["IceSSL.TrustOnly", "IceSSL.TrustOnly.Client"].contains(&known.name);
+        assert_eq!(warns, expected, "{name}");
         let mut keys = settings::ALL.iter().map(|setting| setting.key);
         assert!(
             known.setting.is_empty() || keys.any(|key| key == known.setting),
