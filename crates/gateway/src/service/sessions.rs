@@ -427,6 +427,14 @@ impl Sessions {
         }
     }
 
+    /// Reads no more requests of clients and servers: from here on, nothing answers. Requests in queues still leave.
+    pub(super) fn hold(&self) {
+        self.client_adapter.hold();
+        if let Some(adapter) = &self.server_adapter {
+            adapter.hold();
+        }
+    }
+
     /// Ends all sessions, and refuses new ones.
     pub(super) fn shut_down(self: &Arc<Self>) {
         let sessions: Vec<_> = {
