@@ -66,6 +66,18 @@ impl Ice {
                     Err(_) => i32::MAX as usize,
                 };
             }
+            "Ice.TCP.RcvSize" => {
+                configuration.communicator.tcp_receive_buffer = buffer_size(property)?;
+            }
+            "Ice.TCP.SndSize" => {
+                configuration.communicator.tcp_send_buffer = buffer_size(property)?;
+            }
+            "Ice.UDP.RcvSize" => {
+                configuration.communicator.udp_receive_buffer = buffer_size(property)?;
+            }
+            "Ice.UDP.SndSize" => {
+                configuration.communicator.udp_send_buffer = buffer_size(property)?;
+            }
             "IceSSL.DefaultDir" => self.tls_directory = Some(value()),
             "IceSSL.CAs" | "IceSSL.CertAuthFile" => self.tls_ca = Some(value()),
             "IceSSL.CertFile" => self.tls_cert = Some(value()),
@@ -231,6 +243,13 @@ const WHOM: &str = "a Floe hub cannot refuse peers in this way: remove the line,
 
 const HOW: &str = "a Floe hub speaks TLS 1.2 and 1.3 with modern ciphers, and cannot be restricted further: remove the \
                    line";
+
+/// The size of a socket's buffer; none leaves it to the system.
+fn buffer_size(property: &Property) -> Result<Option<usize>, Problem> {
+    let bytes = property.number(0, "bytes, or 0 for the system's size")?;
+    let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+    Ok((bytes > 0).then(|| bytes.min(i32::MAX as usize)))
+}
 
 fn protocol(property: &Property) -> Result<String, Problem> {
     match property.value.as_str() {

@@ -163,6 +163,8 @@ impl Configuration {
                 (settings.turn_requests_max, settings.turn_inflated_max),
                 settings.turn_time_max,
                 settings.websocket_origins.clone(),
+                (settings.tcp_receive_buffer, settings.tcp_send_buffer),
+                (settings.udp_receive_buffer, settings.udp_send_buffer),
             )
         };
         let locators =
