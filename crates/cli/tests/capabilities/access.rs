@@ -284,6 +284,32 @@ fn the_command_shows_the_token_of_its_environment() {
     }
 }
 
+/// It would go in the clear to another host: by a name that only looks like one, because the test has no other host.
+#[test]
+fn the_command_does_not_send_its_token_in_the_clear_to_other_hosts() {
+    let hub = crate::hub::Hub::start();
+    let elsewhere = hub.manager.replace("127.0.0.1", "host.invalid");
+    let told = |proxy: &str, arguments: &[&str]| {
+        let mut command = floe();
+        command
+            .args(arguments)
+            .arg(proxy)
+            .env("FLOE_TOKEN", "SECRET");
+        let output = command.output().expect("it runs");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let withheld = "floe.token is not sent, because everybody on the way could read it";
+    for arguments in [
+        &["ping", "--timeout", "2s"][..],
+        &["topic", "list", "--timeout", "2s", "--hub"],
+    ] {
+        let said = told(&elsewhere, arguments);
+        assert!(said.contains(withheld), "{arguments:?}: {said}");
+        let said = told(&hub.manager, arguments);
+        assert!(!said.contains("floe.token"), "{arguments:?}: {said}");
+    }
+}
+
 #[test]
 fn a_subscriber_that_may_not_see_its_losses_is_told_that_they_are_not_known() {
     let config = slice_file(

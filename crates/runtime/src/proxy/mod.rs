@@ -7,6 +7,7 @@
 //! - `router.rs`: requests that go through a router
 //! - `given.rs`: proxies that peers have given, and where they must not lead
 //! - `head_cache.rs`: the encoded heads of requests; `operation_info.rs`: a contract's facts about an operation
+//! - `secrets.rs`: which proxies may carry secrets
 //! - `interface_by_value.rs`: what Ice 3.7 sends for an interface by value
 //! - `collected.rs`: requests that a batch proxy has collected
 //!
@@ -22,6 +23,7 @@ mod operation_info;
 mod options;
 mod route;
 pub(crate) mod router;
+mod secrets;
 mod typed;
 
 use std::fmt;
