@@ -41,6 +41,7 @@ use floe_hub::HubSettings;
 
 use crate::exit::Failure;
 use crate::tls::TlsArguments;
+pub(crate) use access::warn_of_readers;
 use entry::Problem;
 pub(crate) use settings::POLLING_MAX;
 
@@ -141,6 +142,11 @@ impl Configuration {
             problems.extend(configuration.without_encryption());
         }
         if problems.is_empty() {
+            if configuration.tls.has_password()
+                && std::fs::metadata(path).is_ok_and(|it| regular_file::is_for_others(&it))
+            {
+                warn_of_readers(path);
+            }
             configuration.text = text;
             return Ok(configuration);
         }
