@@ -16,6 +16,8 @@ mod layout;
 mod links;
 #[path = "tidy/named.rs"]
 mod named;
+#[path = "tidy/picture.rs"]
+mod picture;
 #[path = "tidy/purity.rs"]
 mod purity;
 #[path = "tidy/root.rs"]
@@ -39,6 +41,11 @@ type Rule = fn(&[File]) -> Vec<String>;
 fn assert_tidy(rule: Rule) {
     let findings = rule(&tree::read());
     assert!(findings.is_empty(), "\n{}\n", findings.join("\n"));
+}
+
+#[test]
+fn the_picture_of_the_crates_has_all_of_them() {
+    assert_tidy(picture::findings);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Access as an operator configures it: the rules, the users and the keys.
 
+use std::fmt;
 use std::path::Path;
 
 use crate::action::Action;
@@ -23,6 +24,7 @@ pub struct Access {
     rules: Rules,
     users: Users,
     tokens: Option<Tokens>,
+    problems: Vec<Problem>,
 }
 
 /// Reads a file, and stops after the given number of bytes. [`Access::load`] asks for one byte more than it allows, and
@@ -36,7 +38,8 @@ impl Access {
     /// Reads the files that the settings name.
     ///
     /// # Errors
-    /// Each file that cannot be read or is invalid, by name.
+    /// Each file that cannot be read or of which nothing can be used, by name. Lines and keys that cannot be used are
+    /// left out, and are among the [`problems`](Access::problems).
     pub fn load(settings: &Settings, files: &Files<'_>) -> Result<Self, Problems> {
         let mut problems = Vec::new();
         let users = settings
@@ -52,12 +55,17 @@ impl Access {
             rules: settings.rules.clone(),
             users,
             tokens: None,
+            problems: Vec::new(),
         };
+        if let Some(path) = &settings.users {
+            access.leave_out(path, access.users.problems().to_vec());
+        }
         if let Some(tokens) = &settings.tokens {
             let path = &tokens.keys;
             let keys = files(path, KEYS_FILE_MAX + 1).and_then(|file| Keys::parse(&file));
             match keys {
                 Ok(keys) => {
+                    access.leave_out(path, keys.problems().to_vec());
                     access.tokens = Some(Tokens {
                         keys,
                         issuer: tokens.issuer.clone(),
@@ -73,6 +81,19 @@ impl Access {
             true => Ok(access),
             false => Err(Problems(problems)),
         }
+    }
+
+    fn leave_out(&mut self, path: &Path, parts: Vec<impl fmt::Display>) {
+        let shown = path.display();
+        let told = parts.into_iter();
+        let told =
+            told.map(|part| Problem::new(0, format_args!("{shown}: {part}; it is left out")));
+        self.problems.extend(told);
+    }
+
+    /// What the files have that cannot be used, and was left out: for the operator.
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
     }
 
     /// Allows everything to callers with a trusted certificate, as a server with `IceSSL.TrustOnly.Server` does.
@@ -230,6 +251,18 @@ users = "ann"
             none.caller(Place::Here, None, Some(token()), NOW),
             Err(TokenError::NotTaken)
         );
+    }
+
+    #[test]
+    fn a_line_that_cannot_be_used_is_told_with_its_file_and_keeps_nobody_else_out() {
+        let access = load(&format!("eve $1$a$b\n{USERS}"), KEYS).expect("bob can be used");
+        assert!(access.users().has("bob") && !access.users().has("eve"));
+        let [problem] = access.problems() else {
+            panic!("{:?}", access.problems());
+        };
+        let message = &problem.message;
+        assert!(message.starts_with("users: line 1: eve: "), "{message}");
+        assert!(message.ends_with("it is left out"), "{message}");
     }
 
     #[test]

@@ -8,19 +8,24 @@ use crate::password::{Cost, PasswordHash, ROUNDS_MIN};
 /// the rest.
 ///
 /// - For SHA-crypt, the rounds of the hash and of the decoy add up to a fixed number.
-/// - For argon2id, whose cost cannot be split, a decoy is checked for each other set of parameters.
+/// - For argon2id and yescrypt, whose costs cannot be split, a decoy is checked for each other set of parameters.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Decoys {
     sha_256: Option<Rounds>,
     sha_512: Option<Rounds>,
     argon2id: BTreeMap<Argon2Cost, PasswordHash>,
+    yescrypt: BTreeMap<YescryptCost, PasswordHash>,
 }
 
 /// Memory in KiB, passes, and lanes.
 pub(crate) type Argon2Cost = (u32, u32, u32);
 
-/// The largest number of different sets of parameters of argon2id in a file. Each login costs all of them.
-const ARGON2_COSTS_MAX: usize = 4;
+/// N and r, with which the memory grows.
+pub(crate) type YescryptCost = (u64, u32);
+
+/// The largest number of different sets of parameters of argon2id, and of yescrypt, in a file. Each login costs all of
+/// them.
+const COSTS_MAX: usize = 4;
 
 /// The fewest and the most rounds of the hashes of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,14 +46,9 @@ impl Decoys {
             Cost::Sha256(rounds) => note_rounds(&mut self.sha_256, rounds, hash),
             Cost::Sha512(rounds) => note_rounds(&mut self.sha_512, rounds, hash),
             Cost::Argon2id(cost) => {
-                self.argon2id.entry(cost).or_insert_with(|| hash.clone());
-                if self.argon2id.len() > ARGON2_COSTS_MAX {
-                    return Err(format!(
-                        "expected at most {ARGON2_COSTS_MAX} different sets of parameters of argon2id (m, t, p) in a \
-                         file, got more: let the user choose a password again"
-                    ));
-                }
+                note_cost(&mut self.argon2id, cost, hash, "argon2id (m, t, p)")?
             }
+            Cost::Yescrypt(cost) => note_cost(&mut self.yescrypt, cost, hash, "yescrypt (N, r)")?,
         }
         Ok(())
     }
@@ -72,7 +72,15 @@ impl Decoys {
         let argon2id = self.argon2id.iter();
         let argon2id = argon2id.filter(|(cost, _)| own != Some(Cost::Argon2id(**cost)));
         let argon2id = argon2id.map(|(_, hash)| hash.clone());
-        sha_256.into_iter().chain(sha_512).chain(argon2id).collect()
+        let yescrypt = self.yescrypt.iter();
+        let yescrypt = yescrypt.filter(|(cost, _)| own != Some(Cost::Yescrypt(**cost)));
+        let yescrypt = yescrypt.map(|(_, hash)| hash.clone());
+        let memory_hard = argon2id.chain(yescrypt);
+        sha_256
+            .into_iter()
+            .chain(sha_512)
+            .chain(memory_hard)
+            .collect()
     }
 }
 
@@ -85,6 +93,23 @@ impl Rounds {
             false => self.max + ROUNDS_MIN,
         }
     }
+}
+
+/// Keeps a hash as the decoy of its cost. A cost that is refused leaves no decoy behind.
+fn note_cost<C: Ord>(
+    all: &mut BTreeMap<C, PasswordHash>,
+    cost: C,
+    hash: &PasswordHash,
+    what: &str,
+) -> Result<(), String> {
+    if all.len() == COSTS_MAX && !all.contains_key(&cost) {
+        return Err(format!(
+            "expected at most {COSTS_MAX} different sets of parameters of {what} in a file, got more: let the user choose a \
+             password again"
+        ));
+    }
+    all.entry(cost).or_insert_with(|| hash.clone());
+    Ok(())
 }
 
 fn note_rounds(all: &mut Option<Rounds>, rounds: u32, hash: &PasswordHash) {
@@ -117,22 +142,28 @@ mod tests {
             format!("$6$rounds=100000$saltsalt${hash_512}"),
             argon2id(256),
             argon2id(512),
+            "$y$j75$saltsalt$0gBD67sgmJgRX3RZ6wHHO7sHimQEWGCWN85o4Twogh2".to_owned(),
+            "$y$j9T$saltsalt$VuCHcCYYVuebTL.IxzSml3z./71e36sys.wEb95cM54".to_owned(),
         ];
         let parsed = texts.iter().map(|text| text.parse().expect(text));
         parsed.collect()
     }
 
-    /// Returns the cost of a login: rounds of SHA-256, rounds of SHA-512, and the sets of parameters of argon2id.
-    fn total(checked: &[PasswordHash]) -> (u32, u32, Vec<Argon2Cost>) {
-        let mut total = (0, 0, Vec::new());
+    /// The cost of a login: rounds of SHA-256, rounds of SHA-512, and the sets of parameters of argon2id and yescrypt.
+    type Total = (u32, u32, Vec<Argon2Cost>, Vec<YescryptCost>);
+
+    fn total(checked: &[PasswordHash]) -> Total {
+        let mut total = (0, 0, Vec::new(), Vec::new());
         for hash in checked {
             match hash.cost() {
                 Cost::Sha256(rounds) => total.0 += rounds,
                 Cost::Sha512(rounds) => total.1 += rounds,
                 Cost::Argon2id(cost) => total.2.push(cost),
+                Cost::Yescrypt(cost) => total.3.push(cost),
             }
         }
         total.2.sort_unstable();
+        total.3.sort_unstable();
         total
     }
 
@@ -144,7 +175,9 @@ mod tests {
             decoys.note(hash).expect("two costs of argon2id");
         }
         let unknown = total(&decoys.besides(None));
-        assert_eq!(unknown, (10_000, 101_000, vec![(256, 2, 1), (512, 2, 1)]));
+        let argon2id = vec![(256, 2, 1), (512, 2, 1)];
+        let yescrypt = vec![(1024, 8), (4096, 32)];
+        assert_eq!(unknown, (10_000, 101_000, argon2id, yescrypt));
         for own in &hashes {
             let mut checked = decoys.besides(Some(own));
             checked.push(own.clone());
@@ -177,5 +210,7 @@ mod tests {
             decoys.note(&hash).is_ok()
         });
         assert_eq!(noted.collect::<Vec<_>>(), [true, true, true, true, false]);
+        // The refused one costs no login anything.
+        assert_eq!(decoys.besides(None).len(), 4);
     }
 }

@@ -16,8 +16,16 @@ use serde::Deserialize;
 /// Public keys of an issuer of tokens.
 ///
 /// Source: RFC 7517 (key sets), RFC 7518 and RFC 8037 (kinds of keys), RFC 7468 (PEM).
+///
+/// A key that cannot be used makes no other useless: it is among the [`problems`](Keys::problems).
 #[derive(Debug, Clone)]
-pub struct Keys(Vec<Key>);
+pub struct Keys {
+    keys: Vec<Key>,
+    problems: Vec<String>,
+}
+
+/// The keys of a file, and what is wrong with its other ones.
+type Read = Vec<Result<Key, String>>;
 
 /// One key, with the identifier by which tokens name it, if it has one.
 #[derive(Clone)]
@@ -45,10 +53,10 @@ pub const KEYS_MAX: usize = 16;
 
 impl Keys {
     /// Reads a PEM file with public keys, or a JSON web key set. Keys of a set that are not for RS256, ES256 or EdDSA
-    /// with Ed25519 are left out.
+    /// with Ed25519 are left out, and so is a key that cannot be used.
     ///
     /// # Errors
-    /// The text describes what is wrong with the file. A private key in it is an error, too.
+    /// The text describes what is wrong with the file, if there is no key that can be used.
     pub fn parse(file: &[u8]) -> Result<Self, String> {
         if !cfg!(feature = "tokens") {
             return Err(NO_TOKENS.to_owned());
@@ -60,15 +68,30 @@ impl Keys {
             ));
         }
         let begins_as_json = file.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
-        let keys = match begins_as_json {
+        let read = match begins_as_json {
             true => of_set(file)?,
-            false => of_pem(file)?,
+            false => of_pem(file),
         };
+        let (mut keys, mut problems) = (Vec::new(), Vec::new());
+        for key in read {
+            match key {
+                Ok(key) => keys.push(key),
+                Err(problem) if problems.len() < KEYS_MAX => problems.push(problem),
+                Err(_) => {}
+            }
+        }
         match keys.len() {
-            0 => Err("expected a public key for RS256, ES256 or EdDSA, got none".to_owned()),
-            1..=KEYS_MAX => Ok(Self(keys)),
+            0 => Err(problems.into_iter().next().unwrap_or_else(|| {
+                "expected a public key for RS256, ES256 or EdDSA, got none".to_owned()
+            })),
+            1..=KEYS_MAX => Ok(Self { keys, problems }),
             len => Err(format!("expected at most {KEYS_MAX} keys, got {len}")),
         }
+    }
+
+    /// Describes the keys that were left out because they cannot be used.
+    pub fn problems(&self) -> &[String] {
+        &self.problems
     }
 
     /// The keys that a token may mean: keys with this identifier, and keys without one.
@@ -77,7 +100,7 @@ impl Keys {
             (Some(wanted), Some(own)) => wanted == own,
             _ => true,
         };
-        self.0.iter().filter(may_be_meant)
+        self.keys.iter().filter(may_be_meant)
     }
 }
 
@@ -119,8 +142,8 @@ impl Key {
 }
 
 #[cfg(not(feature = "tokens"))]
-fn of_pem(_file: &[u8]) -> Result<Vec<Key>, String> {
-    Err(NO_TOKENS.to_owned())
+fn of_pem(_file: &[u8]) -> Read {
+    vec![Err(NO_TOKENS.to_owned())]
 }
 
 const NO_TOKENS: &str = "this build verifies no tokens: build it with the cargo feature `tls`";
@@ -129,7 +152,7 @@ const PRIVATE: &str = "this is a private key: give the public key, and keep the 
 /// The members of a key set that are used here.
 #[derive(Deserialize)]
 struct Set {
-    keys: Vec<WebKey>,
+    keys: Vec<serde_json::Value>,
 }
 
 #[derive(Deserialize)]
@@ -148,7 +171,7 @@ struct WebKey {
     d: Option<serde::de::IgnoredAny>,
 }
 
-fn of_set(file: &[u8]) -> Result<Vec<Key>, String> {
+fn of_set(file: &[u8]) -> Result<Read, String> {
     // An error of serde may quote the text.
     let place = |error: serde_json::Error| {
         format!(
@@ -157,12 +180,16 @@ fn of_set(file: &[u8]) -> Result<Vec<Key>, String> {
         )
     };
     let set: Set = serde_json::from_slice(file).map_err(place)?;
-    let mut keys = Vec::new();
-    for (at, key) in set.keys.iter().enumerate() {
-        let key = of_web_key(key).map_err(|error| format!("key {at}: {error}"))?;
-        keys.extend(key);
-    }
-    Ok(keys)
+    let keys = set.keys.into_iter().enumerate();
+    let keys = keys.filter_map(|(at, key)| {
+        // An error of serde may quote the value.
+        let key: Result<WebKey, _> = serde_json::from_value(key).map_err(|_| {
+            "expected an object with a text \"kty\", and texts in its other members".to_owned()
+        });
+        let read = key.and_then(|key| of_web_key(&key)).transpose()?;
+        Some(read.map_err(|error| format!("key {}: {error}", at + 1)))
+    });
+    Ok(keys.collect())
 }
 
 /// Reads a key of a set. `None` if it is for another algorithm or use.
@@ -252,7 +279,7 @@ mod tests {
     const SET: &[u8] = include_bytes!("../tests/tokens/keys.json");
 
     fn algorithms(keys: &Keys) -> Vec<&'static str> {
-        keys.0.iter().map(Key::algorithm).collect()
+        keys.keys.iter().map(Key::algorithm).collect()
     }
 
     #[test]
@@ -282,6 +309,35 @@ mod tests {
                 "{error}"
             );
         }
+    }
+
+    #[test]
+    fn a_key_that_cannot_be_used_is_told_of_and_no_other_is_lost() {
+        let set = format!(
+            r#"{{"keys":[{{"kty":7}},{ED},{{"kty":"RSA","n":"AQAB","e":"AQAB"}},{{"kty":"OKP","crv":"Ed25519","x":"A","d":"SECRET"}}]}}"#
+        );
+        let keys = Keys::parse(set.as_bytes()).expect("one of them is good");
+        assert_eq!(algorithms(&keys), ["EdDSA"]);
+        let told = keys.problems().join("; ");
+        for part in [
+            "key 1: expected an object",
+            "key 3: expected an RSA key",
+            "key 4: this is a private key",
+        ] {
+            assert!(told.contains(part), "{told}");
+        }
+        assert!(!told.contains("SECRET"), "{told}");
+        // A file that was cut off within its last key.
+        let cut = &PEM[..PEM.len() - 60];
+        let keys = Keys::parse(cut).expect("two keys");
+        assert_eq!((algorithms(&keys).len(), keys.problems().len()), (2, 1));
+        let foreign = [
+            b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+            PEM,
+        ]
+        .concat();
+        let keys = Keys::parse(&foreign).expect("three keys");
+        assert_eq!((algorithms(&keys).len(), keys.problems().len()), (3, 1));
     }
 
     #[test]

@@ -6,14 +6,15 @@ use std::str::FromStr;
 use argon2::password_hash::PasswordVerifier;
 use argon2::{Argon2, PasswordHash as PhcHash};
 use sha_crypt::{PasswordHashRef, ShaCrypt};
+use yescrypt::Yescrypt;
 
-use crate::decoys::Argon2Cost;
+use crate::decoys::{Argon2Cost, YescryptCost};
 
-/// A hashed password: by argon2id, or by `crypt(3)` with SHA-256 or SHA-512.
+/// A hashed password: by argon2id, or by `crypt(3)` with yescrypt, SHA-256 or SHA-512.
 ///
 /// Neither `Debug` nor an error shows any part of it.
 ///
-/// Source: PHC string format; "Unix crypt using SHA-256 and SHA-512" (Drepper, 2008).
+/// Source: PHC string format; "Unix crypt using SHA-256 and SHA-512" (Drepper, 2008); crypt(5), "yescrypt".
 #[derive(Clone, PartialEq, Eq)]
 pub struct PasswordHash {
     scheme: Scheme,
@@ -24,6 +25,7 @@ pub struct PasswordHash {
 enum Scheme {
     Argon2id,
     ShaCrypt,
+    Yescrypt,
 }
 
 /// The cost of checking a password.
@@ -35,6 +37,8 @@ pub(crate) enum Cost {
     Sha512(u32),
     /// Parameters of argon2id.
     Argon2id(Argon2Cost),
+    /// Parameters of yescrypt.
+    Yescrypt(YescryptCost),
 }
 
 /// The largest length of a hash as text, in bytes.
@@ -47,6 +51,12 @@ const ARGON2_PASSES_MAX: u32 = 16;
 const ROUNDS_MAX: u32 = 1_000_000;
 /// The smallest number of rounds of SHA-crypt.
 pub(crate) const ROUNDS_MIN: u32 = sha_crypt::Params::ROUNDS_MIN;
+/// The largest memory for the check of one password by yescrypt: 256 MiB, in bytes. Usual are 16 MiB.
+const YESCRYPT_MEMORY_MAX: u64 = 256 << 20;
+/// The length of a hash of yescrypt, in characters.
+const YESCRYPT_LEN: usize = 43;
+/// The largest length of a salt of yescrypt, in characters: 64 bytes.
+const YESCRYPT_SALT_MAX: usize = 86;
 /// The length of a hash of SHA-crypt with SHA-256, in characters.
 const SHA_256_LEN: usize = 43;
 /// The length of a hash of SHA-crypt with SHA-512, in characters.
@@ -69,6 +79,9 @@ impl PasswordHash {
                 let hash = PasswordHashRef::new(&self.text);
                 hash.is_ok_and(|hash| ShaCrypt::default().verify_password(password, hash).is_ok())
             }
+            Scheme::Yescrypt => Yescrypt::default()
+                .verify_password(password, self.text.as_str())
+                .is_ok(),
         }
     }
 }
@@ -99,6 +112,11 @@ impl PasswordHash {
             let params = hash.and_then(|hash| argon2::Params::try_from(&hash).ok());
             let params = params.unwrap_or_default();
             return Cost::Argon2id((params.m_cost(), params.t_cost(), params.p_cost()));
+        }
+        if self.scheme == Scheme::Yescrypt {
+            let params = self.fields().next().unwrap_or_default().parse();
+            let params: yescrypt::Params = params.unwrap_or_default();
+            return Cost::Yescrypt((params.n(), params.r()));
         }
         let rounds = self.fields().find_map(|field| {
             let rounds = field.strip_prefix("rounds=")?;
@@ -134,9 +152,11 @@ impl FromStr for PasswordHash {
             Some("argon2id") => check_argon2(text).map(|()| Scheme::Argon2id)?,
             Some("5") => check_sha_crypt(text, SHA_256_LEN).map(|()| Scheme::ShaCrypt)?,
             Some("6") => check_sha_crypt(text, SHA_512_LEN).map(|()| Scheme::ShaCrypt)?,
+            Some("y") => check_yescrypt(text).map(|()| Scheme::Yescrypt)?,
             _ => {
                 return Err(
-                    "expected a hash that begins with $argon2id$, $5$ or $6$, as argon2 and openssl passwd -6 write it",
+                    "expected a hash that begins with $argon2id$, $y$, $5$ or $6$, as argon2, mkpasswd and openssl passwd -6 \
+                     write it",
                 );
             }
         };
@@ -163,6 +183,40 @@ fn check_argon2(text: &str) -> Result<(), &'static str> {
     }
 }
 
+/// `$y$j9T$salt$hash`. The parameters are three characters, as crypt_gensalt(3) writes them: with any more, a hash could
+/// cost more time than its memory shows.
+fn check_yescrypt(text: &str) -> Result<(), &'static str> {
+    let fields: Vec<_> = text.split('$').skip(2).collect();
+    let [params, salt, hash] = fields[..] else {
+        return Err("this is no hash of yescrypt");
+    };
+    if params.len() != 3 || !params.starts_with('j') {
+        return Err(
+            "expected parameters of yescrypt as crypt writes them, such as $y$j9T$: let mkpasswd or passwd hash the password \
+             again",
+        );
+    }
+    let is_sound = is_crypt_base64(salt)
+        && salt.len() <= YESCRYPT_SALT_MAX
+        && is_crypt_base64(hash)
+        && hash.len() == YESCRYPT_LEN;
+    let params: Option<yescrypt::Params> = params.parse().ok();
+    let memory = params.map(|params| params.n().saturating_mul(128 * u64::from(params.r())));
+    match memory {
+        Some(memory) if memory > YESCRYPT_MEMORY_MAX => {
+            Err("the hash costs too much: expected at most 256 MiB of memory")
+        }
+        Some(_) if is_sound => Ok(()),
+        _ => Err("this is no hash of yescrypt"),
+    }
+}
+
+/// Returns true for the characters of a hash of crypt.
+fn is_crypt_base64(text: &str) -> bool {
+    text.bytes()
+        .all(|b| b.is_ascii_alphanumeric() || b == b'.' || b == b'/')
+}
+
 /// `$6$rounds=5000$salt$hash`, where the rounds may be left out.
 fn check_sha_crypt(text: &str, hash_len: usize) -> Result<(), &'static str> {
     let mut fields: Vec<_> = text.split('$').skip(2).collect();
@@ -180,13 +234,12 @@ fn check_sha_crypt(text: &str, hash_len: usize) -> Result<(), &'static str> {
         }
         fields.remove(0);
     }
-    let is_of = |text: &str| {
-        text.bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b == b'.' || b == b'/')
-    };
     match fields[..] {
         [salt, hash]
-            if is_of(salt) && salt.len() <= 16 && is_of(hash) && hash.len() == hash_len =>
+            if is_crypt_base64(salt)
+                && salt.len() <= 16
+                && is_crypt_base64(hash)
+                && hash.len() == hash_len =>
         {
             Ok(())
         }
@@ -213,6 +266,8 @@ mod tests {
     /// `echo -n secret | argon2 saltsalt -id -k 256 -t 2 -p 1 -e`: little memory, so that the test is quick.
     const ARGON2: &str =
         "$argon2id$v=19$m=256,t=2,p=1$c2FsdHNhbHQ$+Th5iEV2OIaGwZw2I3sdIGQs8rJgJILnQXTojT5S6pw";
+    /// `crypt.crypt("secret", "$y$j75$saltsalt$")` of Python on Debian 12 (libxcrypt 4.4): little memory.
+    const YESCRYPT: &str = "$y$j75$saltsalt$0gBD67sgmJgRX3RZ6wHHO7sHimQEWGCWN85o4Twogh2";
 
     fn verify(hash: &str, password: &str) -> bool {
         let hash: PasswordHash = hash
@@ -223,7 +278,7 @@ mod tests {
 
     #[test]
     fn hashes_of_other_programs_verify_their_password_and_no_other() {
-        for hash in [SHA_512, SHA_256, ROUNDS, ARGON2] {
+        for hash in [SHA_512, SHA_256, ROUNDS, ARGON2, YESCRYPT] {
             assert!(verify(hash, "secret"), "{hash}");
             for other in ["", "Secret", "secret ", "secre"] {
                 assert!(!verify(hash, other), "{hash} {other}");
@@ -260,6 +315,9 @@ mod tests {
             short,
             &argon2i,
             "$argon2id$v=19$m=16",
+            "$y$j75$saltsalt$",
+            "$y$j75$salt!alt$0gBD67sgmJgRX3RZ6wHHO7sHimQEWGCWN85o4Twogh2",
+            &YESCRYPT[..YESCRYPT.len() - 1],
             &long,
         ] {
             assert!(wrong.parse::<PasswordHash>().is_err(), "{wrong}");
@@ -271,10 +329,15 @@ mod tests {
         let memory = ARGON2.replace("m=256", "m=4194304");
         let passes = ARGON2.replace("t=2", "t=4000000");
         let rounds = ROUNDS.replace("rounds=2000", "rounds=999999999");
-        for costly in [memory, passes, rounds] {
+        let yescrypt = YESCRYPT.replace("$j75$", "$jLT$");
+        for costly in [memory, passes, rounds, yescrypt] {
             let error = costly.parse::<PasswordHash>().expect_err(&costly);
             assert!(error.contains("too much"), "{costly}: {error}");
         }
+        // More passes over the same memory, and lanes.
+        let time = YESCRYPT.replace("$j75$", "$j75/z$");
+        let error = time.parse::<PasswordHash>().expect_err(&time);
+        assert!(error.contains("as crypt writes them"), "{error}");
     }
 
     #[test]

@@ -16,6 +16,8 @@ use crate::problem::{Problem, Problems};
 /// bob $6$...
 /// ```
 ///
+/// A line that cannot be used keeps only its own user out: it is among the [`problems`](Users::problems).
+///
 /// Glacier2's file of passwords has the same form.
 ///
 /// Source: Ice manual, "Glacier2 Password File".
@@ -23,6 +25,7 @@ use crate::problem::{Problem, Problems};
 pub struct Users {
     by_name: HashMap<String, PasswordHash>,
     decoys: Decoys,
+    problems: Vec<Problem>,
 }
 
 /// The largest size of a users' file, in bytes.
@@ -36,10 +39,10 @@ const PROBLEMS_MAX: usize = 20;
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 impl Users {
-    /// Reads a users' file. Skips empty lines and lines that begin with `#`.
+    /// Reads a users' file. Skips empty lines and lines that begin with `#`, and leaves out lines that are wrong.
     ///
     /// # Errors
-    /// All lines that are wrong. The hashes are left out.
+    /// The file is too long, or all of its lines are wrong. The hashes are left out.
     pub fn parse(file: &[u8]) -> Result<Self, Problems> {
         if file.len() > USERS_FILE_MAX {
             let len = file.len();
@@ -50,28 +53,26 @@ impl Users {
             .into());
         }
         let file = file.strip_prefix(BYTE_ORDER_MARK).unwrap_or(file);
-        let text = std::str::from_utf8(file).map_err(|error| {
-            let line = file[..error.valid_up_to()]
-                .iter()
-                .filter(|byte| **byte == b'\n')
-                .count()
-                + 1;
-            Problem::new(line, "expected UTF-8")
-        })?;
         let mut users = Self::default();
-        let mut problems = Vec::new();
-        for (at, line) in text.lines().enumerate() {
-            if let Err(message) = users.add(line.trim()) {
-                problems.push(Problem::new(at + 1, message));
-            }
-            if problems.len() == PROBLEMS_MAX {
-                break;
+        for (at, line) in file.split(|byte| *byte == b'\n').enumerate() {
+            let text = std::str::from_utf8(line).map_err(|_| "expected UTF-8".to_owned());
+            let added = text.and_then(|text| users.add(text.trim()));
+            if let Err(message) = added
+                && users.problems.len() < PROBLEMS_MAX
+            {
+                users.problems.push(Problem::new(at + 1, message));
             }
         }
-        match problems.is_empty() {
-            true => Ok(users),
-            false => Err(Problems(problems)),
+        // A file of which nothing can be used is another file.
+        match users.is_empty() && !users.problems.is_empty() {
+            true => Err(Problems(users.problems)),
+            false => Ok(users),
         }
+    }
+
+    /// The first lines that were left out because they are wrong, up to 20 of them. The hashes are left out.
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
     }
 
     fn add(&mut self, line: &str) -> Result<(), String> {
@@ -87,13 +88,17 @@ impl Users {
         if self.by_name.len() == USERS_MAX {
             return Err(format!("expected at most {USERS_MAX} users"));
         }
+        if self.has(name) {
+            return Err(of_user(
+                name,
+                "this user is there already: the first line holds",
+            ));
+        }
         self.decoys
             .note(&hash)
             .map_err(|error| of_user(name, error))?;
-        match self.by_name.insert(name.to_owned(), hash) {
-            Some(_) => Err(of_user(name, "this user is there already")),
-            None => Ok(()),
-        }
+        self.by_name.insert(name.to_owned(), hash);
+        Ok(())
     }
 
     /// Returns true if there is a user of this name.
@@ -150,15 +155,28 @@ mod tests {
     }
 
     #[test]
-    fn each_wrong_line_is_named_without_its_hash() {
+    fn each_wrong_line_is_named_without_its_hash_and_keeps_nobody_else_out() {
         let file = format!(
-            "{ANN}\nann $6$\n{ANN}\nalone\nanonymous {}\nx y z\n",
-            &BOB[4..]
+            "{ANN}\nbob $1$salt$abc\n{ANN}\nalone\nanonymous {hash}\nx y z\n\u{e9}\nbob {hash}\n",
+            hash = &BOB[4..]
         );
-        let problems = Users::parse(file.as_bytes()).expect_err("a wrong file");
-        let lines: Vec<_> = problems.0.iter().map(|problem| problem.line).collect();
-        assert_eq!(lines, [2, 3, 4, 5, 6]);
-        assert!(!problems.to_string().contains("saltsalt"), "{problems}");
+        let mut file = file.into_bytes();
+        let latin = file
+            .iter()
+            .position(|byte| *byte == 0xc3)
+            .expect("a letter");
+        file.remove(latin);
+        let users = Users::parse(&file).expect("two users");
+        let lines: Vec<_> = users
+            .problems()
+            .iter()
+            .map(|problem| problem.line)
+            .collect();
+        assert_eq!(lines, [2, 3, 4, 5, 6, 7]);
+        assert!(users.verify("ann", b"secret") && users.verify("bob", b"secret"));
+        assert_eq!(users.len(), 2);
+        let told = format!("{:?}", users.problems());
+        assert!(!told.contains("saltsalt"), "{told}");
     }
 
     #[test]
@@ -180,6 +198,8 @@ mod tests {
     fn a_file_that_is_no_text_or_too_long_is_refused() {
         let problems = Users::parse(b"# a\n\xff").expect_err("no UTF-8");
         assert_eq!(problems.0[0].line, 2);
+        let wide: Vec<_> = BOB.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        assert!(Users::parse(&wide).is_err());
         assert!(Users::parse(&vec![b'\n'; USERS_FILE_MAX + 1]).is_err());
     }
 

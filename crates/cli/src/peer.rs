@@ -348,6 +348,14 @@ pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("expected a time of at most 100 years, got `{text}`"))
 }
 
+/// A time, or `none` for no time at all, as files of settings have it.
+pub(crate) fn parse_time_or_none(text: &str) -> Result<Duration, String> {
+    match text {
+        "none" => Ok(Duration::ZERO),
+        text => parse_time(text).map_err(|error| format!("{error}; `none` means no time")),
+    }
+}
+
 /// The longest time that can be said: a clock knows when it is over.
 const TIME_MAX: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 

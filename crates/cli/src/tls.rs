@@ -123,6 +123,11 @@ impl TlsArguments {
         self.tls_any_host = any_host;
     }
 
+    /// Returns true if a file of settings says a password.
+    pub(crate) fn has_password(&self) -> bool {
+        self.password.is_some()
+    }
+
     /// Takes this for the password of a `.p12` file.
     pub(crate) fn set_password(&mut self, password: String) {
         self.password = Some(Password(password));

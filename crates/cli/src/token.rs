@@ -7,11 +7,11 @@ const VARIABLE: &str = "FLOE_TOKEN";
 /// The key that it has in the context of a request.
 const KEY: &str = "floe.token";
 
-/// Shows the token with each request from now on, if there is one.
+/// Shows the token with each request from now on, if there is one: over encrypted connections and on this host alone.
 pub(crate) fn show(communicator: &Communicator) {
     let token = std::env::var(VARIABLE).unwrap_or_default();
     let token = token.trim();
     if !token.is_empty() {
-        communicator.implicit_context().put(KEY, token);
+        communicator.implicit_context().put_secret(KEY, token);
     }
 }

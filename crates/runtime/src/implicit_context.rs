@@ -18,15 +18,19 @@ pub struct ImplicitContext {
     is_set: AtomicBool,
     /// Guards the context. Held for a read or a change, never across a wait.
     context: Mutex<Arc<Context>>,
+    /// Guards the entries that are secret, in the same way.
+    secrets: Mutex<Arc<Context>>,
+    /// True once a proxy has left the secrets out.
+    has_withheld: AtomicBool,
 }
 
 impl ImplicitContext {
-    /// All entries.
+    /// All entries but the secrets.
     pub fn context(&self) -> Context {
         (**self.lock()).clone()
     }
 
-    /// Replaces all entries.
+    /// Replaces all entries but the secrets.
     #[doc(alias = "setContext")]
     pub fn set(&self, context: Context) {
         self.change(|entries| *entries = context);
@@ -35,6 +39,15 @@ impl ImplicitContext {
     /// The value of a key.
     pub fn get(&self, key: &str) -> Option<String> {
         self.lock().get(key).cloned()
+    }
+
+    /// Sets the value of a key that nobody on the way may read, such as a token. It is sent only by proxies all of whose
+    /// endpoints are encrypted or lead to this host, by secure proxies (`-s`), and over such connections of routers. The
+    /// first time that a proxy leaves it out, a warning is logged.
+    pub fn put_secret(&self, key: impl Into<String>, value: impl Into<String>) {
+        let mut secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::make_mut(&mut secrets).insert(key.into(), value.into());
+        self.is_set.store(true, Ordering::Release);
     }
 
     /// Sets the value of a key, and returns the previous value.
@@ -53,16 +66,49 @@ impl ImplicitContext {
         !self.is_set.load(Ordering::Acquire)
     }
 
-    /// The current entries; `None` if there are none.
+    /// The entries of a request, for one that may carry secrets or not; `None` if there are none at all.
     #[inline]
-    pub(crate) fn current(&self) -> Option<Arc<Context>> {
-        (!self.is_empty()).then(|| self.lock().clone())
+    pub(crate) fn current(&self, may_carry_secrets: impl FnOnce() -> bool) -> Option<Context> {
+        if self.is_empty() {
+            return None;
+        }
+        let mut context = self.context();
+        let secrets = self
+            .secrets
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        if !secrets.is_empty() {
+            match may_carry_secrets() {
+                true => context.extend((*secrets).clone()),
+                false => self.note_withheld(&secrets),
+            }
+        }
+        Some(context)
+    }
+
+    #[cold]
+    fn note_withheld(&self, secrets: &Context) {
+        if !self.has_withheld.swap(true, Ordering::Relaxed) {
+            let keys: Vec<_> = secrets.keys().map(String::as_str).collect();
+            tracing::warn!(
+                "{} is not sent, because everybody on the way could read it: connect by ssl or wss endpoints alone, or on this \
+                 host",
+                keys.join(", ")
+            );
+        }
     }
 
     fn change<T>(&self, change: impl FnOnce(&mut Context) -> T) -> T {
         let mut context = self.lock();
         let result = change(Arc::make_mut(&mut context));
-        self.is_set.store(!context.is_empty(), Ordering::Release);
+        let has_secrets = !self
+            .secrets
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_empty();
+        self.is_set
+            .store(!context.is_empty() || has_secrets, Ordering::Release);
         result
     }
 

@@ -72,7 +72,7 @@ pub fn without_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes)
 }
 
-/// Opens a file that lines are appended to, or creates it. It may also be a terminal or a named pipe: neither the open
+/// Opens a file that lines are appended to, or creates it for its owner alone. It may also be a terminal or a named pipe: neither the open
 /// nor a write waits for the program that reads it, but fails.
 ///
 /// # Errors
@@ -80,6 +80,7 @@ pub fn without_mark(bytes: &[u8]) -> &[u8] {
 pub fn open_log(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.append(true).create(true);
+    for_owner(&mut options);
     never_waits(&mut options);
     options.open(path).map_err(|error| {
         let text = format!("cannot open {}: {error}", path.display());
@@ -245,6 +246,8 @@ mod tests {
         open(&file, OpenOptions::new().write(true).create(true)).unwrap();
         assert_eq!(mode(&file), 0o600);
         assert!(!is_for_others(&fs::metadata(&file).unwrap()));
+        open_log(&folder.0.join("log")).unwrap();
+        assert_eq!(mode(&folder.0.join("log")), 0o600);
         create_folder(&inner).unwrap();
         assert_eq!([mode(&inner), mode(&folder.0.join("a"))], [0o700; 2]);
         // One that is there keeps the rights that its owner has chosen.

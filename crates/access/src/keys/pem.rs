@@ -4,20 +4,26 @@ use x509_parser::pem::Pem;
 use x509_parser::prelude::FromDer;
 use x509_parser::x509::SubjectPublicKeyInfo;
 
-use super::{Key, PRIVATE, ed25519, p256, rsa};
+use super::{Key, PRIVATE, Read, ed25519, p256, rsa};
 
-pub(super) fn of_pem(file: &[u8]) -> Result<Vec<Key>, String> {
+/// The keys of a file. After a block that is damaged, nothing is read.
+pub(super) fn of_pem(file: &[u8]) -> Read {
     let mut keys = Vec::new();
-    for block in Pem::iter_from_buffer(file) {
+    for (at, block) in Pem::iter_from_buffer(file).enumerate() {
+        let is_damaged = block.is_err();
         let block =
-            block.map_err(|_| "expected PEM with public keys, or a JSON web key set".to_owned())?;
-        match block.label.as_str() {
-            "PUBLIC KEY" => keys.push(of_public_key(&block.contents)?),
-            label if label.contains("PRIVATE KEY") => return Err(PRIVATE.to_owned()),
-            label => return Err(format!("expected blocks PUBLIC KEY, got {label:?}")),
+            block.map_err(|_| "expected PEM with public keys, or a JSON web key set".to_owned());
+        let key = block.and_then(|block| match block.label.as_str() {
+            "PUBLIC KEY" => of_public_key(&block.contents),
+            label if label.contains("PRIVATE KEY") => Err(PRIVATE.to_owned()),
+            label => Err(format!("expected blocks PUBLIC KEY, got {label:?}")),
+        });
+        keys.push(key.map_err(|error| format!("block {}: {error}", at + 1)));
+        if is_damaged {
+            break;
         }
     }
-    Ok(keys)
+    keys
 }
 
 /// A public key in the form that certificates contain.

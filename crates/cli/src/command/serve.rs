@@ -17,7 +17,7 @@ mod services;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -104,21 +104,21 @@ pub(crate) struct Serve {
     queue_bytes: Option<Size>,
 
     /// How long publishers are held back while the queue of a subscriber is full and it takes no events; then the oldest
-    /// events are lost, and counted; 0 never holds them back
+    /// events are lost, and counted; none never holds them back
     ///
     /// [default: 1s]
-    #[arg(long, value_name = "TIME", value_parser = peer::parse_time)]
+    #[arg(long, value_name = "TIME", value_parser = peer::parse_time_or_none)]
     patience: Option<Duration>,
 
     /// The longest pause between deliveries to twoway subscribers under load: events that come meanwhile leave
-    /// together; 0 for the lowest latency
+    /// together; none for the lowest latency
     ///
     /// [default: 150us]
-    #[arg(long, value_name = "TIME", value_parser = peer::parse_time)]
+    #[arg(long, value_name = "TIME", value_parser = peer::parse_time_or_none)]
     rest_max: Option<Duration>,
 
-    /// How long a thread stays awake for more events while they follow one another closely, at most 100us; 0 to use
-    /// the least processor time
+    /// How long a thread stays awake for more events while they follow one another closely, at most 100us; none to
+    /// use the least processor time
     ///
     /// [default: 100us]
     #[arg(long, value_name = "TIME", value_parser = parse_polling)]
@@ -322,6 +322,10 @@ impl Serve {
     ) {
         match self.configuration() {
             Ok(next) => {
+                let lost = now.lost(&next);
+                if !lost.is_empty() {
+                    return self.refuse_lost(&lost, reason);
+                }
                 self.warn(&next);
                 let tls = communicator.settings().tls.as_ref();
                 reload::apply(services, tls, now, next).await;
@@ -331,6 +335,17 @@ impl Serve {
                 "invalid configuration after {reason}; the current settings stay in force: {failure}"
             )),
         }
+    }
+
+    /// Says that a file that has lost something changes nothing.
+    fn refuse_lost(&self, lost: &[String], reason: &str) {
+        let file = self.config.as_deref().unwrap_or_else(|| Path::new(""));
+        log::say(format_args!(
+            "invalid configuration after {reason}; the current settings stay in force: {} no longer has {}. If the file was \
+             emptied or cut off, restore it; to take them away on purpose, restart this process with the file as it is",
+            file.display(),
+            lost.join(", "),
+        ));
     }
 
     /// Listens for those who read metrics, if that was asked for.
@@ -360,7 +375,7 @@ impl Serve {
             has_subscribers: self.metrics_subscribers,
         };
         let site = http::Site {
-            pages: Arc::new(move |path| metrics::answer(&watched, path)),
+            pages: Arc::new(move |path, accept| metrics::answer(&watched, path, accept)),
             hosts: Arc::new(HostNames::new(&self.metrics_host)),
         };
         let server = http::Server::start(scrapers, site);
@@ -484,7 +499,7 @@ async fn stop(
 
 /// How long a thread stays awake.
 fn parse_polling(text: &str) -> Result<Duration, String> {
-    let time = peer::parse_time(text)?;
+    let time = peer::parse_time_or_none(text)?;
     match time <= POLLING_MAX {
         true => Ok(time),
         false => Err(format!("expected at most 100us, got `{text}`")),

@@ -19,6 +19,10 @@ pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem
     });
     match loaded {
         Ok((access, audit)) => {
+            let left_out = access.problems().iter();
+            let left_out =
+                left_out.map(|problem| Problem::new(problem.line, problem.message.clone()));
+            configuration.warnings.extend(left_out);
             configuration.hub.access = access.into();
             configuration.hub.audit = audit;
             Vec::new()

@@ -55,17 +55,21 @@ pub(super) fn set_password_verifier(
     Ok(())
 }
 
-/// The users of a file of passwords.
+/// The users of a file of passwords, and warnings of lines that are left out.
 ///
 /// # Errors
 /// What is wrong with the file or its text.
-pub(super) fn users(file: &str) -> Result<Users, String> {
+pub(super) fn users(file: &str) -> Result<(Users, Vec<String>), String> {
     let read = regular_file::read(Path::new(file), USERS_FILE_MAX);
     let text = read.map_err(|error| format!("cannot read {file}: {error}"))?;
     if std::fs::metadata(file).is_ok_and(|it| regular_file::is_for_others(&it)) {
         super::access::warn_of_readers(Path::new(file));
     }
-    Users::parse(&text).map_err(|problems| format!("{file}: {problems}"))
+    let users = Users::parse(&text).map_err(|problems| format!("{file}: {problems}"))?;
+    let left_out = users.problems().iter();
+    let left_out = left_out.map(|problem| format!("{file}: {problem}; it is left out"));
+    let left_out = left_out.collect();
+    Ok((users, left_out))
 }
 
 /// A proxy, or none for `accept-all`.

@@ -24,19 +24,26 @@ pub(super) const LISTEN: &str = "Glacier2.Client.Endpoints";
 
 /// The settings, and all that is wrong with them. What means nothing to Floe is a warning. There is no hub then.
 pub(super) fn read(properties: &[Property], configuration: &mut Configuration) -> Vec<Problem> {
+    let is_read = views::are_read(properties);
+    if !is_read {
+        views::ignore_unread(properties, configuration);
+    }
     let mut router = Router::default();
     let mut ice = Ice::default();
     let mut problems = Vec::new();
     for property in properties {
         let applied = match property.name.strip_prefix("Glacier2.") {
             Some(name) => router.apply(name, property, configuration),
+            None if !is_read && property.name.starts_with(METRICS) => Ok(()),
             None if is_of_admin(&property.name) => router.apply_admin(property, configuration),
             None => ice.apply(property, configuration),
         };
         problems.extend(applied.err());
     }
     configuration.has_hub = false;
-    configuration.gateway = Some(router.finish(&mut problems));
+    let mut warnings = Vec::new();
+    configuration.gateway = Some(router.finish(&mut problems, &mut warnings));
+    configuration.warnings.extend(warnings);
     ice.finish(configuration);
     problems
 }
@@ -51,7 +58,7 @@ const NO_ADMIN: &str =
 /// The content of the file, with properties that only make sense together.
 struct Router {
     gateway: GatewaySettings,
-    password_verifier: Option<(Reference, Property)>,
+    password_verifier: Option<Reference>,
     passwords: Option<Property>,
     certificate_verifier: Option<Reference>,
     admin_listen: Option<String>,
@@ -105,7 +112,7 @@ impl Router {
             "SessionManager" => gateway.session_manager = Some(proxy(property)?),
             "SSLSessionManager" => gateway.certificate_session_manager = Some(proxy(property)?),
             "PermissionsVerifier" => {
-                self.password_verifier = Some((proxy(property)?, property.clone()));
+                self.password_verifier = Some(proxy(property)?);
             }
             "SSLPermissionsVerifier" => self.certificate_verifier = Some(proxy(property)?),
             "CryptPasswords" => self.passwords = Some(property.clone()),
@@ -157,15 +164,10 @@ impl Router {
         Ok(())
     }
 
-    fn finish(self, problems: &mut Vec<Problem>) -> GatewaySettings {
+    fn finish(self, problems: &mut Vec<Problem>, warnings: &mut Vec<Problem>) -> GatewaySettings {
         let mut gateway = self.gateway;
         let null = |name: &str| Identity::with_category(name, &gateway.instance_name);
-        let verifier = self.password_verifier.map(|(proxy, property)| {
-            if self.passwords.is_some() {
-                problems.push(property.note(
-                    "expected one verifier of passwords, got a file of passwords, too: keep CryptPasswords or this",
-                ));
-            }
+        let verifier = self.password_verifier.map(|proxy| {
             match proxy.identity == null("NullPermissionsVerifier") {
                 true => PasswordVerifier::AcceptAll,
                 false => PasswordVerifier::Proxy(proxy),
@@ -179,9 +181,6 @@ impl Router {
         });
         gateway.password_verifier = verifier;
         let listen = self.admin_listen.filter(|_| !self.is_admin_off);
-        if listen.is_none() && !self.is_admin_off {
-            self.views.refuse("Ice.Admin.Endpoints", problems);
-        }
         gateway.admin = listen.map(|listen| {
             let mut admin = AdminSettings::new(listen);
             if let Some(name) = self.admin_instance {
@@ -190,9 +189,18 @@ impl Router {
             admin.views = self.views.finish(&views::GATEWAY, problems);
             admin
         });
+        if let (Some(property), Some(_)) = (&self.passwords, &gateway.password_verifier) {
+            // As in Glacier2.
+            warnings.push(
+                property
+                    .note("ignored: the verifier in Glacier2.PermissionsVerifier decides alone"),
+            );
+        }
         if let (Some(property), None) = (self.passwords, &gateway.password_verifier) {
             match users(&property.value) {
-                Ok(users) => {
+                Ok((users, left_out)) => {
+                    let left_out = left_out.iter().map(|line| property.note(line));
+                    warnings.extend(left_out);
                     gateway.password_verifier = Some(PasswordVerifier::Users(users));
                 }
                 Err(wrong) => problems.push(property.note(wrong)),
@@ -322,23 +330,65 @@ fn rules(property: &Property) -> Result<Vec<AddressRule>, Problem> {
     parsed.collect()
 }
 
-/// The words of a value; quotes keep blanks together.
+/// The words of a value. Quotes keep blanks together; a backslash takes the meaning from the quote behind it, within
+/// quotes only from one of the same kind.
+///
+/// Source: Ice API reference, `getPropertyAsList`; observed, Ice 3.7.8.
 fn words(property: &Property) -> Result<Vec<String>, Problem> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
-    for char in property.value.chars() {
-        match (char, quote) {
-            (char, Some(open)) if char == open => quote = None,
-            ('"' | '\'', None) => {
-                quote = Some(char);
+    let mut chars = property.value.chars().peekable();
+    while let Some(char) = chars.next() {
+        let is_quote = |char: &char| match quote {
+            Some(open) => *char == open,
+            None => matches!(char, '"' | '\''),
+        };
+        match char {
+            '\\' => {
+                let quoted = chars.next_if(is_quote);
+                word.get_or_insert_default().push(quoted.unwrap_or(char));
+            }
+            char if is_quote(&char) => {
+                quote = quote.xor(Some(char));
                 word.get_or_insert_default();
             }
-            (char, None) if char.is_whitespace() => words.extend(word.take()),
-            (char, _) => word.get_or_insert_default().push(char),
+            char if quote.is_none() && char.is_whitespace() => words.extend(word.take()),
+            char => word.get_or_insert_default().push(char),
         }
     }
     words.extend(word);
     match quote {
         None => Ok(words),
         Some(quote) => Err(property.note(format_args!("expected another {quote} at the end"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotes_within_quotes_are_as_in_ice() {
+        let words = |value: &str| {
+            let property = Property {
+                name: "p".to_owned(),
+                value: value.to_owned(),
+                line: 1,
+            };
+            words(&property).ok()
+        };
+        for (value, expected) in [
+            (r#"O'Reilly O'Neill"#, &["OReilly ONeill"][..]),
+            (r#"cat/"a b" c"#, &["cat/a b", "c"]),
+            (r#""a \"b\" c"/x y"#, &[r#"a "b" c/x"#, "y"]),
+            (r#"a\"b c"#, &[r#"a"b"#, "c"]),
+            (r#""a"b c"#, &["ab", "c"]),
+            (r#""a\nb""#, &[r"a\nb"]),
+            (r"'it\'s' x", &["it's", "x"]),
+            (r#""a\'b" c"#, &[r"a\'b", "c"]),
+        ] {
+            let expected = expected.iter().map(|word| (*word).to_owned()).collect();
+            assert_eq!(words(value), Some(expected), "{value}");
+        }
+        assert_eq!(words(r#""a \" b"#), None);
     }
 }

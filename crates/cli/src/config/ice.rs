@@ -14,6 +14,7 @@ use floe_access::{Access, TrustOnly};
 use super::Configuration;
 use super::entry::Problem;
 use super::known_properties::{OF_ICE, is_known};
+use super::plain_build::parts;
 use super::properties::Property;
 use crate::locator;
 
@@ -65,6 +66,18 @@ impl Ice {
                     Err(_) => i32::MAX as usize,
                 };
             }
+            "Ice.TCP.RcvSize" => {
+                configuration.communicator.tcp_receive_buffer = buffer_size(property)?;
+            }
+            "Ice.TCP.SndSize" => {
+                configuration.communicator.tcp_send_buffer = buffer_size(property)?;
+            }
+            "Ice.UDP.RcvSize" => {
+                configuration.communicator.udp_receive_buffer = buffer_size(property)?;
+            }
+            "Ice.UDP.SndSize" => {
+                configuration.communicator.udp_send_buffer = buffer_size(property)?;
+            }
             "IceSSL.DefaultDir" => self.tls_directory = Some(value()),
             "IceSSL.CAs" | "IceSSL.CertAuthFile" => self.tls_ca = Some(value()),
             "IceSSL.CertFile" => self.tls_cert = Some(value()),
@@ -80,10 +93,19 @@ impl Ice {
                 };
                 self.client_certificates = Some(asked);
             }
-            "IceSSL.TrustOnly.Server" => {
+            "IceSSL.TrustOnly" | "IceSSL.TrustOnly.Server" => {
+                if !configuration.hub.access.is_open() {
+                    return Err(property.note(
+                        "expected one of IceSSL.TrustOnly and IceSSL.TrustOnly.Server: write all entries into one",
+                    ));
+                }
                 let trust: Result<TrustOnly, _> = property.value.parse();
                 let trust = trust.map_err(|wrong| property.note(wrong))?;
                 configuration.hub.access = Arc::new(Access::trusting(trust));
+                if property.name == "IceSSL.TrustOnly" {
+                    let warning = property.note(format_args!("holds for clients alone: {CALLED}"));
+                    configuration.warnings.push(warning);
+                }
             }
             "Ice.Override.Secure" => {
                 if property.flag()? {
@@ -106,6 +128,7 @@ impl Ice {
             "Ice.Override.Compress" => {
                 configuration.communicator.compress_override = Some(property.flag()?);
             }
+            "IceSSL.TrustOnly.Client" => property.ignore(CALLED, configuration),
             "IceSSL.UsePlatformCAs" => {
                 if property.flag()? {
                     return Err(property.note(
@@ -196,9 +219,8 @@ fn refusal(name: &str) -> Option<&'static str> {
 
 const RESTRICTIONS: [(&str, &str); 7] = [
     (
-        "IceSSL.TrustOnly",
-        "a Floe hub cannot restrict the servers that it trusts in this way: remove the line, or say in \
-         IceSSL.TrustOnly.Server which clients it trusts",
+        "IceSSL.TrustOnly.",
+        "a Floe hub has one set of clients that it trusts: remove the line, or say it in IceSSL.TrustOnly.Server",
     ),
     ("IceSSL.CertVerifier", WHOM),
     ("IceSSL.Revocation", WHOM),
@@ -213,11 +235,21 @@ const RESTRICTIONS: [(&str, &str); 7] = [
     ("IceSSL.Protocol", HOW),
 ];
 
+const CALLED: &str = "the hub calls every subscriber, and the gateway every server, that has a certificate of a CA in IceSSL.CAs; \
+                      accept only a CA of your own there";
+
 const WHOM: &str = "a Floe hub cannot refuse peers in this way: remove the line, or accept only \
                     certificates that a CA of your own has signed";
 
 const HOW: &str = "a Floe hub speaks TLS 1.2 and 1.3 with modern ciphers, and cannot be restricted further: remove the \
                    line";
+
+/// The size of a socket's buffer; none leaves it to the system.
+fn buffer_size(property: &Property) -> Result<Option<usize>, Problem> {
+    let bytes = property.number(0, "bytes, or 0 for the system's size")?;
+    let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+    Ok((bytes > 0).then(|| bytes.min(i32::MAX as usize)))
+}
 
 fn protocol(property: &Property) -> Result<String, Problem> {
     match property.value.as_str() {
@@ -276,13 +308,8 @@ const OF_A_HOST: [&str; 5] = ["tcp", "ssl", "ws", "wss", "udp"];
 
 /// The endpoints, those that say nothing of a host or leave the protocol open with these.
 fn completed(endpoints: &str, host: Option<&str>, protocol: Option<&str>) -> String {
-    let mut is_quoted = false;
-    let parts = endpoints.split(|char| {
-        is_quoted ^= char == '"';
-        char == ':' && !is_quoted
-    });
+    let parts = parts(endpoints).into_iter();
     let parts = parts.map(|endpoint| {
-        let endpoint = endpoint.trim();
         let first = endpoint.split_whitespace().next().unwrap_or_default();
         let (first, rest) = match (first, protocol) {
             ("default", protocol) => (protocol.unwrap_or("tcp"), &endpoint["default".len()..]),

@@ -103,6 +103,10 @@ pub(crate) const OF_ICE: &[KnownProperty] = &[
     property("Ice.Default.EndpointSelection", "Random or Ordered", "Random", "", "The order in which endpoints of subscribers are tried.", "Ordered"),
     property("Ice.IPv6", FLAG, "1", "", "0 listens on IPv4 alone where all interfaces are meant.", "0"),
     property("Ice.MessageSizeMax", "kilobytes", "1024", "connections.message-bytes", "0 means 2 GiB.", "2048"),
+    property("Ice.TCP.RcvSize", "bytes", "the system's", "connections.receive-buffer", "0 leaves it to the system.", "65536"),
+    property("Ice.TCP.SndSize", "bytes", "the system's", "connections.send-buffer", "0 leaves it to the system.", "65536"),
+    property("Ice.UDP.RcvSize", "bytes", "the system's", "", "The receive buffer of sockets for datagrams.", "65536"),
+    property("Ice.UDP.SndSize", "bytes", "the system's", "", "The send buffer of sockets for datagrams.", "65536"),
     property("Ice.Override.Compress", FLAG, "", "", "Whether events are compressed, whatever proxies say.", "1"),
     property("Ice.Override.Secure", "0", "0", "", "1 is refused.", "0"),
     property("IceSSL.DefaultDir", "directory", "", "", "Where relative names of certificates start.", "certs"),
@@ -114,6 +118,8 @@ pub(crate) const OF_ICE: &[KnownProperty] = &[
     property("IceSSL.CheckCertName", FLAG, "0", "tls.any-host", "1 accepts a certificate only for the host of the endpoint.", "1"),
     property("IceSSL.VerifyPeer", "0, 1 or 2", "2", "tls.client-certificates", "not-asked, verified, required.", "1"),
     property("IceSSL.TrustOnly.Server", "distinguished names", "", "access.rule[].certificate", "The clients that the hub trusts.", "CN=a"),
+    property("IceSSL.TrustOnly", "distinguished names", "", "access.rule[].certificate", "As IceSSL.TrustOnly.Server: servers and subscribers are not checked, with a warning.", "CN=a"),
+    property("IceSSL.TrustOnly.Client", "distinguished names", "", "", "Ignored with a warning: subscribers and servers are checked by IceSSL.CAs alone.", "CN=a"),
     property("IceSSL.UsePlatformCAs", "0", "0", "", "1 is refused.", "0"),
 ];
 

@@ -6,6 +6,8 @@
 //! - `entry.rs`: one setting with its place, and what values may be
 //! - `floe_toml.rs`: `floe.toml`, Floe's own names; `gateway.rs`: values of its table of a gateway
 //! - `setting.rs`: what a setting of it is; `settings/`: all of them
+//! - `lost.rs`: what a file no longer has that it had
+//! - `plain_build.rs`: what a build without encryption makes of it
 //! - `reference.rs`, `schema.rs`: the page and the JSON schema that tell of them
 //! - `properties.rs`: a property file with IceStorm's names; `glacier2.rs`: one with Glacier2's
 //! - `ice.rs`: what such a file says of Ice's runtime; `known_properties.rs`: all properties that are read
@@ -19,6 +21,8 @@ mod gateway;
 mod glacier2;
 mod ice;
 mod known_properties;
+mod lost;
+mod plain_build;
 mod properties;
 pub(crate) mod reference;
 pub(crate) mod schema;
@@ -37,6 +41,7 @@ use floe_hub::HubSettings;
 
 use crate::exit::Failure;
 use crate::tls::TlsArguments;
+pub(crate) use access::warn_of_readers;
 use entry::Problem;
 pub(crate) use settings::POLLING_MAX;
 
@@ -57,6 +62,8 @@ pub(crate) struct Configuration {
     pub(crate) log: Option<String>,
     /// The settings that are not wrong, but have no effect.
     pub(crate) warnings: Vec<Problem>,
+    /// The file as it was read; empty without one.
+    text: String,
 }
 
 /// Names of levels of the log; `off` says nothing.
@@ -89,6 +96,7 @@ impl Configuration {
             tls: TlsArguments::default(),
             log: None,
             warnings: Vec::new(),
+            text: String::new(),
         }
     }
 
@@ -122,7 +130,7 @@ impl Configuration {
                 }
             })?;
         let mut configuration = Self::new(communicator);
-        let problems = match is_toml {
+        let mut problems = match is_toml {
             true => floe_toml::read(&text, &mut configuration, &command_line),
             false => {
                 let problems = properties::read(&text, &mut configuration);
@@ -130,7 +138,16 @@ impl Configuration {
                 problems
             }
         };
+        if !cfg!(feature = "tls") {
+            problems.extend(configuration.without_encryption());
+        }
         if problems.is_empty() {
+            if configuration.tls.has_password()
+                && std::fs::metadata(path).is_ok_and(|it| regular_file::is_for_others(&it))
+            {
+                warn_of_readers(path);
+            }
+            configuration.text = text;
             return Ok(configuration);
         }
         let lines: Vec<_> = problems.iter().map(|problem| at(path, problem)).collect();
@@ -156,6 +173,8 @@ impl Configuration {
                 (settings.turn_requests_max, settings.turn_inflated_max),
                 settings.turn_time_max,
                 settings.websocket_origins.clone(),
+                (settings.tcp_receive_buffer, settings.tcp_send_buffer),
+                (settings.udp_receive_buffer, settings.udp_send_buffer),
             )
         };
         let locators =

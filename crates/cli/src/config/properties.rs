@@ -41,6 +41,7 @@ pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem
     let mut ice = Ice::default();
     let (mut admin, mut views) = (Admin::default(), Views::default());
     let mut is_admin_off = false;
+    let is_read = views::are_read(&properties);
     for property in &properties {
         let own = property.name.strip_prefix(&format!("{prefix}."));
         let applied = match own {
@@ -49,7 +50,7 @@ pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem
                 property.flag().map(|is_on| is_admin_off = !is_on)
             }
             None if is_of_admin(&property.name) => {
-                apply_admin(property, &mut admin, &mut views, configuration)
+                apply_admin(property, &mut admin, &mut views, is_read, configuration)
             }
             None => ice.apply(property, configuration),
         };
@@ -65,7 +66,7 @@ pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem
         hub.admin = admin.finish();
         match &mut hub.admin {
             Some(admin) => admin.views = views.finish(&views::HUB, &mut problems),
-            None => views.refuse("Ice.Admin.Endpoints", &mut problems),
+            None => views::ignore_unread(&properties, configuration),
         }
     }
     ice.finish(configuration);
@@ -243,10 +244,15 @@ fn apply_admin(
     property: &Property,
     admin: &mut Admin,
     views: &mut Views,
+    is_read: bool,
     configuration: &mut Configuration,
 ) -> Result<(), Problem> {
     if let Some(name) = property.name.strip_prefix(METRICS) {
-        return views.apply(name, property, &views::HUB, configuration);
+        return match is_read {
+            true => views.apply(name, property, &views::HUB, configuration),
+            // Wrong or not, it has no effect.
+            false => Ok(()),
+        };
     }
     match property.name.as_str() {
         "Ice.Admin.InstanceName" => admin.instance_name = Some(property.value.clone()),

@@ -118,6 +118,24 @@ impl Views {
     }
 }
 
+/// Warns of the first view of a file of Ice that has no administrative object: no program can read any of them. Files of
+/// Ice's services have views whose object is in another file, or is turned off.
+pub(super) fn ignore_unread(properties: &[Property], configuration: &mut Configuration) {
+    let first = properties
+        .iter()
+        .find(|property| property.name.starts_with(METRICS));
+    if let Some(first) = first {
+        let why = "no program can read views of metrics without Ice.Admin.Endpoints: add them, as the file of an icebox has them";
+        first.ignore(why, configuration);
+    }
+}
+
+/// Returns true if the file has an administrative object, which gives views of metrics to programs.
+pub(super) fn are_read(properties: &[Property]) -> bool {
+    let is_set = |name: &str| properties.iter().any(|property| property.name == name);
+    is_set("Ice.Admin.Endpoints")
+}
+
 impl ViewText {
     /// Returns the settings of this map, which the view has from now on.
     pub(super) fn map(&mut self, name: &'static str) -> &mut MapText {

@@ -5,6 +5,9 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
+use floe::regular_file;
+
+use crate::config::warn_of_readers;
 use crate::exit::Failure;
 use crate::input::Lines;
 
@@ -29,6 +32,13 @@ fn of_file(path: &Path) -> Result<String, Failure> {
     let name = path.display().to_string();
     let file = File::open(path)
         .map_err(|error| Failure::usage(format_args!("cannot read {name}: {error}")))?;
+    // A pipe is for whoever opened it.
+    if file
+        .metadata()
+        .is_ok_and(|it| it.is_file() && regular_file::is_for_others(&it))
+    {
+        warn_of_readers(path);
+    }
     let file = BufReader::new(file.take(FILE_LEN_MAX));
     match Lines::new(file, name.clone()).next().transpose()? {
         Some((password, _)) if !password.is_empty() => Ok(password),

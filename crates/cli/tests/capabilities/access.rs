@@ -2,9 +2,7 @@
 
 use serde_json::json;
 
-#[cfg(feature = "tls")]
-use crate::command::floe;
-use crate::command::{Ran, run, slice_file};
+use crate::command::{Ran, floe, run, slice_file};
 use crate::hub::Running;
 
 const RULES: &str = r#"
@@ -171,6 +169,60 @@ fn a_hub_refuses_by_its_rules_and_takes_other_rules_at_sighup() {
 }
 
 #[test]
+fn a_file_that_was_emptied_or_cut_off_leaves_the_rules_in_force() {
+    let users = slice_file("kept-users", USERS);
+    let rules = format!(
+        "listen = \"tcp -h 127.0.0.1 -p 0\"\n[access]\nusers = \"{users}\"\n\
+         [[access.rule]]\nanyone = true\nallow = \"*\"\ntopics = \"mine.*\"\n"
+    );
+    let file = slice_file("kept.toml", &rules);
+    let process = Running::start(&["serve", "--transient", "--config", &file]);
+    let line = process.line();
+    let hub = line.strip_prefix("ready ").expect("it is ready");
+    let create = ["topic", "create", "t", "--hub", hub];
+    run(&create).ended(5);
+    let (without_rules, _) = rules.split_once("[[access").expect("rules");
+    let (without_topics, _) = rules.split_once("topics =").expect("a rule");
+    for (text, lost) in [
+        ("", "kept.toml no longer has all of its settings. If"),
+        (
+            "log = \"warn\"\n",
+            "no longer has [access], [[access.rule]], access.users. If",
+        ),
+        (
+            without_rules,
+            "no longer has all that was behind the present end in line 3, [[access.rule]]",
+        ),
+        (
+            without_topics,
+            "no longer has all that was behind the present end in line 6",
+        ),
+    ] {
+        std::fs::write(&file, text).expect("the same file");
+        process.signal("HUP");
+        let said = process.talked(lost);
+        assert!(
+            said.contains("the current settings stay in force"),
+            "{said}"
+        );
+        assert!(said.contains("restart this process"), "{said}");
+        run(&create).ended(5);
+    }
+    // A users' file that was emptied locks nobody out.
+    std::fs::write(&file, &rules).expect("the same file");
+    std::fs::write(&users, "").expect("the same file");
+    process.signal("HUP");
+    process.talk("no longer has all users of access.users");
+    // A line of it that cannot be used is told of, and keeps nobody else out.
+    std::fs::write(&users, format!("eve $1$a$b\n{USERS}")).expect("the same file");
+    process.signal("HUP");
+    process.talk("kept-users: line 1: eve: expected a hash that begins with $argon2id$, $y$");
+    process.talk("read the settings again because of SIGHUP");
+}
+
+const USERS: &str = "bob $5$saltsalt$0IyaXrmV7.sGNS6tirgqHLqX/G.FBvgkYA.lpPdS5sA\n";
+
+#[test]
 fn a_hub_that_others_reach_without_rules_warns_unless_told_otherwise() {
     let everywhere = ["serve", "--transient", "--listen", "tcp -h 0.0.0.0 -p 0"];
     let here = ["serve", "--transient", "--listen", "tcp -h 127.0.0.1 -p 0"];
@@ -227,6 +279,33 @@ fn the_command_shows_the_token_of_its_environment() {
             let output = list.env("FLOE_TOKEN", token).output().expect("it runs");
             assert_eq!(output.status.code(), Some(5), "{command:?}: {output:?}");
         }
+    }
+}
+
+/// The address is not one of this host alone, although a system may connect there to itself.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_command_does_not_send_its_token_in_the_clear_to_other_hosts() {
+    let hub = crate::hub::Hub::start();
+    let elsewhere = hub.manager.replace("127.0.0.1", "0.0.0.0");
+    let told = |proxy: &str, arguments: &[&str]| {
+        let mut command = floe();
+        command
+            .args(arguments)
+            .arg(proxy)
+            .env("FLOE_TOKEN", "SECRET");
+        let output = command.output().expect("it runs");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let withheld = "floe.token is not sent, because everybody on the way could read it";
+    for arguments in [
+        &["ping", "--timeout", "2s"][..],
+        &["topic", "list", "--timeout", "2s", "--hub"],
+    ] {
+        let said = told(&elsewhere, arguments);
+        assert!(said.contains(withheld), "{arguments:?}: {said}");
+        let said = told(&hub.manager, arguments);
+        assert!(!said.contains("floe.token"), "{arguments:?}: {said}");
     }
 }
 

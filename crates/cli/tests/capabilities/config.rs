@@ -240,6 +240,24 @@ fn a_hub_in_the_place_of_an_icestorm_says_that_it_does_not_read_its_database() {
 }
 
 #[test]
+#[cfg(unix)]
+fn a_property_file_with_a_password_that_others_can_read_is_warned_of() {
+    use std::os::unix::fs::PermissionsExt;
+    let text = "IceStorm.TopicManager.Endpoints=tcp -h 127.0.0.1 -p 0\nIceStorm.Transient=1\nIceSSL.Password=secret\n";
+    for (mode, warns) in [(0o644, true), (0o600, false)] {
+        let file = slice_file("password.cfg", text);
+        fs::set_permissions(&file, fs::Permissions::from_mode(mode)).expect("it is ours");
+        let process = Running::start(&["serve", "--config", &file]);
+        process.line();
+        process.signal("TERM");
+        let told = process.end().ended(0).stderr;
+        let expected = "password.cfg has secrets, and other users of this computer can read it";
+        assert_eq!(told.contains(expected), warns, "{told}");
+        assert!(!told.contains("=secret"), "{told}");
+    }
+}
+
+#[test]
 fn without_a_file_to_read_again_the_end_of_its_terminal_ends_a_hub_in_order() {
     let mut environment = Command::new("env");
     // The tests themselves may be run so that they outlive their terminal.

@@ -104,8 +104,16 @@ fn an_endpoint_that_is_silent_is_named_however_the_wait_ends() {
 
 /// The answer to a GET of this.
 fn get(address: &str, path: &str) -> String {
+    get_accepting(address, path, "*/*")
+}
+
+fn get_accepting(address: &str, path: &str, accept: &str) -> String {
     let mut stream = TcpStream::connect(address).expect("it listens");
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("it reads");
+    write!(
+        stream,
+        "GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept: {accept}\r\n\r\n"
+    )
+    .expect("it reads");
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("it answers");
     answer
@@ -144,6 +152,60 @@ fn health_readiness_and_metrics_stand_side_by_side() {
     );
     assert!(!metrics.contains("microseconds"), "{metrics}");
     assert!(get(address, "/elsewhere").starts_with("HTTP/1.1 404"));
+}
+
+/// `promtool check metrics` has nothing to say against either format.
+#[test]
+fn a_scraper_gets_the_format_that_it_asks_for() {
+    let hub = Hub::with(&[
+        "--transient",
+        "--metrics",
+        "127.0.0.1:0",
+        "--metrics-subscribers",
+    ]);
+    hub.run(&["topic", "create", "t"]).ended(0);
+    let address = &metrics_address(&hub.process);
+    let open = get_accepting(
+        address,
+        "/metrics",
+        "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5",
+    );
+    assert!(
+        open.contains("content-type: application/openmetrics-text; version=1.0.0"),
+        "{open}"
+    );
+    assert!(open.contains("# TYPE floe_topic_published counter\n") && open.ends_with("# EOF\n"));
+    let plain = get(address, "/metrics");
+    assert!(
+        plain.contains("content-type: text/plain; version=0.0.4"),
+        "{plain}"
+    );
+    let (_, plain) = plain.split_once("\r\n\r\n").expect("a body");
+    let mut family = ("", "");
+    for line in plain.lines() {
+        if let Some(typed) = line.strip_prefix("# TYPE ") {
+            family = typed.split_once(' ').expect("a name and a type");
+        } else if let Some(helped) = line.strip_prefix("# HELP ") {
+            assert!(helped.contains(' '), "{line}");
+        } else {
+            // Each sample belongs to the family above it, by its whole name.
+            let name = line.split(['{', ' ']).next().expect("a name");
+            let rest = name.strip_prefix(family.0);
+            let is_of_family = match family.1 {
+                "histogram" => {
+                    rest.is_some_and(|rest| ["_bucket", "_sum", "_count"].contains(&rest))
+                }
+                "counter" => rest == Some("") && name.ends_with("_total"),
+                "gauge" => rest == Some(""),
+                _ => false,
+            };
+            assert!(is_of_family, "{line} is not of {family:?}");
+        }
+    }
+    assert!(
+        plain.contains("floe_topic_published_total{topic=\"t\"} 0\n"),
+        "{plain}"
+    );
 }
 
 #[test]

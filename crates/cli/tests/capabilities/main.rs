@@ -1,7 +1,10 @@
 //! The capabilities of the `floe` command, run as a process.
 
 mod access;
-#[cfg(feature = "tls")]
+#[cfg_attr(
+    not(feature = "tls"),
+    expect(dead_code, reason = "a plain build connects to nothing by them")
+)]
 mod certificates;
 mod codec;
 mod command;
@@ -15,6 +18,7 @@ mod events;
 mod guide;
 mod health;
 mod hub;
+mod ice_files;
 #[cfg(feature = "lab")]
 mod lab;
 mod migrate;

@@ -243,7 +243,7 @@ fn metrics_tell_what_became_of_every_event() {
     }
     let page = asked(
         &address,
-        b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept: application/openmetrics-text\r\n\r\n",
     );
     assert!(page.starts_with("HTTP/1.1 200 OK\r\n"), "{page}");
     for line in [

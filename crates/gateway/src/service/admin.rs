@@ -1,6 +1,7 @@
 //! The administrative object, by which an operator ends the process and reads metrics.
 
 use std::io::Write;
+use std::sync::Weak;
 
 use floe::contracts::ice::{Process, ProcessDispatcher};
 use floe::{Adapter, AdapterError, Communicator, Current, Identity, InvokeError};
@@ -9,6 +10,7 @@ use floe_metrics::contracts::ice_mx::MetricsAdminDispatcher;
 use tokio::sync::watch;
 
 use super::measured::MeasuredGateway;
+use super::sessions::Sessions;
 use crate::error::GatewayError;
 use crate::settings::AdminSettings;
 
@@ -17,7 +19,7 @@ pub(super) struct Admin {
     pub(super) adapter: Adapter,
     identity: Identity,
     /// True once an operator has asked the process to end.
-    is_ending: watch::Receiver<bool>,
+    is_ending: watch::Sender<bool>,
 }
 
 impl Admin {
@@ -28,25 +30,27 @@ impl Admin {
     ) -> Result<Self, GatewayError> {
         let adapter = communicator.adapter(&settings.listen).await?;
         let identity = Identity::with_category("admin", &settings.instance_name);
-        let (end, is_ending) = watch::channel(false);
-        let process = ProcessDispatcher::new(ProcessObject { end });
-        if let Err(error) = adapter.add_facet(&identity, PROCESS_FACET, process) {
-            adapter.destroy().await;
-            return Err(error.into());
-        }
         Ok(Self {
             adapter,
             identity,
-            is_ending,
+            is_ending: watch::Sender::new(false),
         })
     }
 
-    /// Adds the metrics of a gateway, and serves.
+    /// Adds the end and the metrics of a gateway, and serves.
     pub(super) fn activate(
         &self,
         gateway: MeasuredGateway,
         settings: &AdminSettings,
     ) -> Result<(), AdapterError> {
+        let process = ProcessObject {
+            end: self.is_ending.clone(),
+            sessions: gateway.sessions.clone(),
+            admin: self.adapter.clone(),
+        };
+        let process = ProcessDispatcher::new(process);
+        self.adapter
+            .add_facet(&self.identity, PROCESS_FACET, process)?;
         let metrics = MetricsAdminDispatcher::new(MetricsFacet::new(gateway, &settings.views));
         self.adapter
             .add_facet(&self.identity, METRICS_FACET, metrics)?;
@@ -61,7 +65,7 @@ impl Admin {
 
     /// Waits until an operator asks for the end of the process.
     pub(super) async fn end_requested(&self) {
-        let mut is_ending = self.is_ending.clone();
+        let mut is_ending = self.is_ending.subscribe();
         if is_ending.wait_for(|is_ending| *is_ending).await.is_err() {
             // The object is gone, so that no operator can ask.
             std::future::pending().await
@@ -82,11 +86,20 @@ const METRICS_FACET: &str = "Metrics";
 /// The facet `Process`.
 struct ProcessObject {
     end: watch::Sender<bool>,
+    sessions: Weak<Sessions>,
+    /// Its own adapter.
+    admin: Adapter,
 }
 
 impl Process for ProcessObject {
+    /// Nothing answers after the reply. Requests that come meanwhile are not read: they fail when the connections close,
+    /// and then have surely not been executed.
     async fn shutdown(&self, current: &Current) -> Result<(), InvokeError> {
         tracing::info!("{} asks for the end of this process", current.peer());
+        if let Some(sessions) = self.sessions.upgrade() {
+            sessions.hold();
+        }
+        self.admin.hold();
         self.end.send_replace(true);
         Ok(())
     }

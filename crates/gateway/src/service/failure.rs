@@ -2,7 +2,8 @@
 
 use std::io::ErrorKind;
 
-use floe::{InvokeError, LocalError, SystemException};
+use floe::encoding::DecodeErrorKind;
+use floe::{DecodeError, InvokeError, LocalError, SystemException};
 
 /// The exception for the caller. If the server threw a system exception, it is passed on. Otherwise the text begins
 /// with Ice's name for the failure.
@@ -14,6 +15,7 @@ pub(super) fn exception(error: InvokeError) -> SystemException {
         InvokeError::UndeclaredException { type_id } => {
             SystemException::UnknownUserException(type_id)
         }
+        InvokeError::BadReply(error) if is_unsupported(&error) => error.into(),
         InvokeError::BadReply(error) => SystemException::UnknownLocalException(format!(
             "::Ice::UnmarshalOutOfBoundsException: the reply cannot be read: {error}"
         )),
@@ -22,6 +24,11 @@ pub(super) fn exception(error: InvokeError) -> SystemException {
         }
         other => SystemException::UnknownLocalException(other.to_string()),
     }
+}
+
+/// Such an exception names itself.
+fn is_unsupported(error: &DecodeError) -> bool {
+    matches!(error.kind, DecodeErrorKind::UnsupportedEncoding(_))
 }
 
 /// Ice's name for a failure.

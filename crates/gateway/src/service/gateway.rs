@@ -166,7 +166,8 @@ impl Gateway {
         self.admin.as_ref().map(Admin::proxy)
     }
 
-    /// Waits until an operator asks for the end of the process, through the administrative object. The program then
+    /// Waits until an operator asks for the end of the process, through the administrative object. From then on the gateway
+    /// reads no more requests. The program then
     /// calls [`shutdown`](Self::shutdown). Without such an object, this waits for ever.
     pub async fn end_requested(&self) {
         match &self.admin {
@@ -186,7 +187,8 @@ impl Gateway {
     }
 
     /// Ends all sessions, and then the gateway. First it sends the requests that wait in queues, and tells applications
-    /// that their sessions have ended. This takes 5 seconds at most.
+    /// that their sessions have ended. This takes 5 seconds at most. Requests meanwhile are refused with the reason; after
+    /// [`end_requested`](Self::end_requested) they get no answer.
     pub async fn shutdown(self) {
         self.sessions.shut_down();
         // A task that still runs after this time ends with the communicator.

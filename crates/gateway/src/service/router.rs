@@ -210,8 +210,8 @@ async fn add_proxies(
     let mut evicted: Vec<Option<Proxy>> = Vec::new();
     for (at, (proxy, len)) in proxies.iter().flatten().zip(lens).enumerate() {
         give_way(at).await;
-        let communicator = &sessions.communicator;
-        let added = session.add_route(proxy.reference(), len, communicator, new_forwarder);
+        let (communicator, judge) = (&sessions.communicator, sessions.judge.as_ref());
+        let added = session.add_route(proxy.reference(), len, communicator, judge, new_forwarder);
         let gone = added.map_err(|reason| match reason {
             NoRoute::SessionEnded => refuse(sessions, &request),
             NoRoute::NoMemory(AccountFull) => no_memory(sessions),

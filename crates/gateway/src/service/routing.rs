@@ -88,7 +88,7 @@ async fn to_server(
         return Err(refused);
     }
     let settings = &sessions.settings.to_servers;
-    let routed = RoutedRequest::take(&mut request, settings, &client.connection_entries);
+    let routed = RoutedRequest::take(&mut request, settings, &client.connection_entries, &[]);
     let target = route.target(&routed.mode, request.current().facet());
     session.to_servers_traffic.forwarded.add(1);
     sessions.counters.to_servers.add(1);
@@ -135,7 +135,9 @@ async fn to_client(
         sessions.counters.callbacks_refused.add(1);
         return Err(SystemException::ObjectNotExist(RequestFailed::default()));
     };
-    let routed = RoutedRequest::take(&mut request, &sessions.settings.to_clients, &Context::new());
+    let settings = &sessions.settings.to_clients;
+    // A client is nobody to show a token to.
+    let routed = RoutedRequest::take(&mut request, settings, &Context::new(), &[TOKEN]);
     session.to_client_traffic.forwarded.add(1);
     sessions.counters.to_clients.add(1);
     sessions.counters.to_clients_bytes.add(routed.event.len());
@@ -190,13 +192,21 @@ struct RoutedRequest {
 /// Memory that a request takes besides its texts and parameters, in bytes.
 const REQUEST_LEN: usize = 256;
 
+/// The key of the context entry by which a caller says who it is, to hubs that take tokens.
+const TOKEN: &str = "floe.token";
+
 /// The key of the context entry that holds the token of a request that overrides others.
 const OVERRIDE: &str = "_ovrd";
 
 impl RoutedRequest {
     /// Takes what is forwarded out of a request. The request keeps what its reply needs, in memory of its own: it may
     /// wait for long, and must not keep the whole read buffer alive.
-    fn take(request: &mut Request, settings: &ForwardingSettings, entries: &Context) -> Self {
+    fn take(
+        request: &mut Request,
+        settings: &ForwardingSettings,
+        entries: &Context,
+        withheld: &[&str],
+    ) -> Self {
         let event = request.event();
         let mut mode = ForwardMode::of(request.current().is_oneway());
         let mut token = None;
@@ -219,6 +229,7 @@ impl RoutedRequest {
             numbers = resumption::numbers(&context);
             context.remove(resumption::NUMBER);
             context.remove(resumption::FLOOR);
+            context.retain(|key, _| !withheld.contains(&key.as_str()));
             if !settings.forward_context {
                 // Without its count, an event could go round between hubs on both sides for ever.
                 context.retain(|key, _| key == HOPS_KEY);

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
 
 use floe::contracts::glacier2::SessionProxy;
+use floe::forwarding::ConnectionJudge;
 use floe::reference::{Target, is_offer};
 use floe::settings::Compression;
 use floe::{Communicator, Connection, Context, Endpoint, Identity, Proxy, Reference, TypedProxy};
@@ -201,6 +202,7 @@ impl Session {
         reference: &Reference,
         len: usize,
         communicator: &Communicator,
+        judge: Option<&ConnectionJudge>,
         new_forwarder: impl FnOnce() -> Arc<Forwarder>,
     ) -> Result<Vec<Proxy>, NoRoute> {
         let mut routes = self.lock_routes();
@@ -223,7 +225,11 @@ impl Session {
                 forwarders.insert(reference.target.clone(), Arc::downgrade(&forwarder));
                 forwarder
             });
-            Arc::new(Route::new(reference, len, communicator, forwarder, memory))
+            let mut twoway = communicator.proxy_from(plain(reference));
+            if let Some(judge) = judge {
+                twoway = twoway.as_judged(judge.clone());
+            }
+            Arc::new(Route::new(twoway, len, forwarder, memory))
         });
         Ok(evicted.iter().map(|route| route.twoway.clone()).collect())
     }
@@ -289,26 +295,26 @@ impl Session {
     }
 }
 
+/// The reference of a route, from which those of its requests are made.
+fn plain(reference: &Reference) -> Reference {
+    Reference {
+        facet: String::new(),
+        mode: floe::InvocationMode::Twoway,
+        secure: false,
+        ..reference.clone()
+    }
+}
+
 impl Route {
-    fn new(
-        reference: &Reference,
-        len: usize,
-        communicator: &Communicator,
-        forwarder: Arc<Forwarder>,
-        memory: Held,
-    ) -> Self {
-        let plain = Reference {
-            facet: String::new(),
-            mode: floe::InvocationMode::Twoway,
-            secure: false,
-            ..reference.clone()
-        };
+    fn new(twoway: Proxy, len: usize, forwarder: Arc<Forwarder>, memory: Held) -> Self {
         // Collocated calls would let a client reach objects of this process for which no endpoint listens.
-        let twoway = communicator
-            .proxy_from(plain)
-            .ice_collocation_optimized(false);
+        let twoway = twoway.ice_collocation_optimized(false);
         let compression = forwarder.compression_to(&twoway);
-        let mut ways = reference.endpoints().iter().filter(|it| !is_offer(it));
+        let mut ways = twoway
+            .reference()
+            .endpoints()
+            .iter()
+            .filter(|it| !is_offer(it));
         let twoway = match ways.all(Endpoint::wants_compression) {
             true => twoway.ice_compression(compression),
             false => twoway,

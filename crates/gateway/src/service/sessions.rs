@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use floe::forwarding::ConnectionJudge;
 use floe::{Adapter, Communicator, Connection, Proxy, Reference, SystemException, TypedProxy};
 
 use super::account::Account;
@@ -30,6 +31,8 @@ pub(super) struct Sessions {
     /// The adapter at which servers call back, if they can.
     pub(super) server_adapter: Option<Adapter>,
     pub(super) address_filter: AddressFilter,
+    /// The filter for connections to the objects of clients; none if no address is rejected.
+    pub(super) judge: Option<ConnectionJudge>,
     pub(super) guard: Guard,
     pub(super) protection: Protection,
     /// One login after another on each connection.
@@ -81,12 +84,14 @@ impl Sessions {
         guard: Guard,
     ) -> Arc<Self> {
         let filter = &settings.filter;
+        let address_filter = AddressFilter {
+            accept: filter.accept_addresses.clone(),
+            reject: filter.reject_addresses.clone(),
+            proxy_len_max: filter.proxy_len_max,
+        };
         Arc::new(Self {
-            address_filter: AddressFilter {
-                accept: filter.accept_addresses.clone(),
-                reject: filter.reject_addresses.clone(),
-                proxy_len_max: filter.proxy_len_max,
-            },
+            judge: address_filter.judge(),
+            address_filter,
             guard,
             protection: Protection::new(),
             login_locks: KeyedLock::default(),
@@ -424,6 +429,14 @@ impl Sessions {
                 self.end(&session, RULES_CHANGED);
                 client.connection.abort();
             }
+        }
+    }
+
+    /// Reads no more requests of clients and servers: from here on, nothing answers. Requests in queues still leave.
+    pub(super) fn hold(&self) {
+        self.client_adapter.hold();
+        if let Some(adapter) = &self.server_adapter {
+            adapter.hold();
         }
     }
 

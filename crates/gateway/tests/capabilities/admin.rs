@@ -11,20 +11,31 @@ use floe_metrics::contracts::ice_mx::{MetricsAdminProxy, SessionMetrics};
 use crate::world::{BackEnd, World, call, soon};
 
 #[tokio::test]
-async fn an_operator_ends_the_process_by_its_facet() {
+async fn after_an_operator_has_ended_the_process_nothing_answers() {
     let world = World::with(|settings| {
         settings.admin = Some(AdminSettings::new("tcp -h 127.0.0.1 -p 0"));
     })
     .await;
+    let client = world.client().await;
+    let object = client.routed(&world.back_end.object("object")).await;
+    let object = object.unwrap();
+    call(&object, "before").await.unwrap();
     let operator = floe::Communicator::new();
     let admin = world.gateway.admin().expect("there is one");
     let admin: floe::Proxy = operator.proxy(&admin).unwrap();
     let process = ProcessProxy::from_proxy(admin.ice_facet("Process"));
     soon(process.shutdown()).await.unwrap();
+    let router: floe::Proxy = operator.proxy(&world.gateway.router()).unwrap();
+    // In the time that a drain may take, too.
+    for proxy in [&router, &object, &admin] {
+        let answer = tokio::time::timeout(Duration::from_millis(50), proxy.ice_ping()).await;
+        let is_answered = answer.is_ok_and(|answer| answer.is_ok());
+        assert!(!is_answered, "{}", proxy.reference());
+    }
     soon(world.gateway.end_requested()).await;
-    // It serves until the program ends it.
-    world.client().await;
+    let calls = world.back_end.calls.clone();
     world.shut_down().await;
+    assert_eq!(calls.operations(), ["before"]);
     soon(operator.shutdown()).await;
 }
 

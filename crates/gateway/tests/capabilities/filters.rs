@@ -210,6 +210,37 @@ async fn run(
     (reached, expected)
 }
 
+/// Rules about addresses hold for the connection, whatever a name service says and whatever else the proxy offers.
+#[tokio::test]
+async fn a_rejected_address_is_reached_neither_by_a_name_nor_beside_another_endpoint() {
+    let world = World::with(|settings| {
+        settings.filter.reject_addresses = vec!["127.0.0.*".parse().unwrap()];
+    })
+    .await;
+    let object = world.back_end.object("object");
+    let port = object.reference().endpoints()[0].port().expect("a port");
+    let communicator = floe::Communicator::new();
+    for endpoints in [
+        format!("tcp -h localhost -p {port}"),
+        format!("tcp -h 127.0.0.1 -p {port}:tcp -h name.invalid -p {port}"),
+    ] {
+        let client = world.client().await;
+        let named: Proxy = communicator.proxy(&format!("object:{endpoints}")).unwrap();
+        let routed = client
+            .routed(&named)
+            .await
+            .expect("no rule matches the proxy");
+        let error = call(&routed, "op").await.expect_err(&endpoints).to_string();
+        assert!(
+            error.contains("ConnectFailedException"),
+            "{endpoints}: {error}"
+        );
+    }
+    assert_eq!(world.back_end.calls.operations(), [""; 0]);
+    world.shut_down().await;
+    soon(communicator.shutdown()).await;
+}
+
 /// Its proxy may name an adapter that the filter accepts. Only the routing table knew that.
 #[tokio::test]
 async fn an_object_that_was_evicted_is_asked_for_again_whatever_the_filter() {

@@ -77,7 +77,7 @@ pub(crate) use queue_memory::{MemoryUse, QueueUse};
 pub(crate) use schedule::Schedule;
 pub(crate) use snapshot::{Snapshot, SubscriptionState};
 pub(crate) use subscription::{DeliveryStep, Subscription};
-pub(crate) use token::{TOKEN_KEY, without_token};
+pub(crate) use token::{TOKEN_KEY, without_tokens};
 pub(crate) use window::{Window, WindowLimits};
 pub use wishes::QOS_KEYS;
 

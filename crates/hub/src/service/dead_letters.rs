@@ -9,7 +9,7 @@ use super::directory::ObjectDirectory;
 use super::durable::Reader;
 use super::one_line::OneLine;
 use crate::core::durable::{Absence, LEVEL_KEY, NUMBER_KEY, PUBLISHER_KEY};
-use crate::core::{HOPS_MAX, LIFESPAN_KEY, next_hop, with_entries};
+use crate::core::{HOPS_MAX, LIFESPAN_KEY, next_hop, value_of, with_entries};
 
 /// The fate of an event that could not be delivered. It needs no further attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +20,22 @@ pub(super) enum DeadLetter {
     Trimmed,
     /// It has been a dead letter too often.
     HopLimit,
+}
+
+/// How often an event becomes a dead letter. Each letter goes to all subscriptions of its topic, and each of them may refuse
+/// it: if dead letters come back to their topic, the letters of one event multiply with each round.
+const TIMES_MAX: u32 = 3;
+
+/// The key of the context entry that counts how often an event has become a dead letter.
+const TIMES_KEY: &str = "floe.deadTimes";
+
+/// How often an event has become a dead letter. Only a hub writes the entry: anything but a number counts as the maximum.
+fn times(event: &[u8]) -> u32 {
+    let times = value_of(event, TIMES_KEY).map(std::str::from_utf8);
+    times.map_or(0, |times| {
+        let times = times.ok().and_then(|times| times.parse().ok());
+        times.unwrap_or(TIMES_MAX)
+    })
 }
 
 /// Refuses the events that programs have pulled and not acknowledged in time.
@@ -77,6 +93,15 @@ pub(super) async fn store(
         );
         return Ok(DeadLetter::HopLimit);
     };
+    let times = times(event.as_bytes());
+    if times >= TIMES_MAX {
+        tracing::warn!(
+            "dropped event {sequence} of topic {:?}: it has become a dead letter {TIMES_MAX} times; break the cycle of \
+             floe.deadLetters",
+            reader.topic()
+        );
+        return Ok(DeadLetter::HopLimit);
+    }
     let text = |value: &dyn fmt::Display| value.to_string();
     let origin = [
         ("floe.deadTopic", reader.topic().to_owned()),
@@ -85,6 +110,7 @@ pub(super) async fn store(
         ("floe.deadTime", text(&time.0)),
         ("floe.deadAttempts", text(&attempts)),
         ("floe.deadReason", text(&OneLine(reason))),
+        (TIMES_KEY, text(&(times + 1))),
         (HOPS_KEY, text(&hops)),
     ];
     // These entries were meant for the topic of the event. Its number would make another subscription's dead letter a

@@ -218,6 +218,29 @@ async fn events_that_arrive_together_are_each_asked_about() {
 }
 
 #[tokio::test]
+async fn a_token_for_another_hub_stays_with_a_hub_that_takes_none() {
+    let world = World::start().await;
+    let topic = world.create("a").await;
+    let subscribers = Subscribers::start().await;
+    let (subscriber, mut inbox) = subscribers.add("s");
+    let qos = QoS::new();
+    let subscribed = topic.subscribe_and_get_publisher(&qos, Some(&subscriber));
+    let alone = soon(subscribed).await.expect("everybody may");
+    let mut context = token("ann");
+    context.insert("colour".to_owned(), "blue".to_owned());
+    for publisher in [publisher(&world, "a"), alone] {
+        publish(&publisher.ice_context(context.clone()))
+            .await
+            .expect("everybody may");
+        let event = inbox.next().await;
+        let kept = Context::from([("colour".to_owned(), "blue".to_owned())]);
+        assert_eq!(event.context, kept);
+    }
+    subscribers.stop().await;
+    world.shut_down().await;
+}
+
+#[tokio::test]
 async fn other_rules_hold_for_open_connections() {
     let open = may("anyone = true\nallow = \"*\"");
     let world = World::with(set(&open)).await;

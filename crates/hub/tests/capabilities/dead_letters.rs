@@ -92,12 +92,43 @@ async fn a_dead_letter_of_a_dead_letter_does_not_go_round_for_ever() {
     subscribe(&topic, &proxy, &[DURABLE, &own_topic].concat()).await;
     let publisher = publisher(&topic).await;
     publish(&publisher, "throw").await;
-    assert_eq!(inbox.operations(17).await, vec!["throw".to_owned(); 17]);
+    // Once as an event, and three times as a dead letter.
+    assert_eq!(inbox.operations(4).await, vec!["throw".to_owned(); 4]);
     publish(&publisher, "last").await;
     assert_eq!(
         all_operations(&world, &mut inbox, 1).await,
         ["last".to_owned()]
     );
+}
+
+/// Each letter goes to both subscriptions, and both refuse it.
+#[tokio::test]
+async fn dead_letters_that_come_back_to_their_topic_end_after_a_few_rounds() {
+    let directory = Directory::new();
+    let world = hub_in(&directory.0).await;
+    let topic = topic(&world, "t").await;
+    let subscribers = Subscribers::start().await;
+    let wishes = |name| {
+        [
+            ("floe.durable", name),
+            ("floe.attempts", "1"),
+            ("floe.deadLetters", "t"),
+        ]
+    };
+    let (one, mut inbox) = subscribers.add("one");
+    let (other, mut other_inbox) = subscribers.add("other");
+    subscribe(&topic, &one, &wishes("one")).await;
+    subscribe(&topic, &other, &wishes("other")).await;
+    let publisher = publisher(&topic).await;
+    publish(&publisher, "throw").await;
+    // One event, and 2, 4 and 8 dead letters.
+    for inbox in [&mut inbox, &mut other_inbox] {
+        assert_eq!(inbox.operations(15).await, vec!["throw".to_owned(); 15]);
+    }
+    publish(&publisher, "last").await;
+    for inbox in [&mut inbox, &mut other_inbox] {
+        assert_eq!(inbox.operations(1).await, ["last".to_owned()]);
+    }
 }
 
 #[tokio::test]

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use floe_wire::EncodeError;
-use floe_wire::encoding::{Buffer, DecodeError, Decoder, Encapsulation, Encoder, ExceptionFormat};
+use floe_wire::encoding::{
+    Buffer, DecodeError, DecodeErrorKind, Decoder, Encapsulation, Encoder, ExceptionFormat,
+};
 use floe_wire::message::{
     IncomingRequest, OperationMode, Outcome, RequestId, SystemException, reply,
 };
@@ -116,6 +118,11 @@ impl Request {
         Self { parts }
     }
 
+    /// Makes a request of its remains, so that it can be answered. Its parts have gone with the failed dispatch.
+    pub(super) fn of_current(current: Current) -> Self {
+        Self::new(current.request, current.origin)
+    }
+
     pub(super) fn into_parts(self) -> Box<RequestParts> {
         self.parts
     }
@@ -200,6 +207,9 @@ impl Request {
     /// Makes the answer when the parameters cannot be decoded. The usual cause is a caller with another contract.
     #[cold]
     fn undecodable(&self, error: &DecodeError) -> SystemException {
+        if matches!(error.kind, DecodeErrorKind::UnsupportedEncoding(_)) {
+            return error.clone().into();
+        }
         SystemException::UnknownLocalException(format!(
             "the parameters of operation \"{}\" of object \"{}\" do not match the server's contract: {error}; \
              caller and server may have been built from different versions of the contract: \

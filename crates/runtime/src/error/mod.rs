@@ -14,7 +14,7 @@ mod registration;
 
 use std::fmt;
 
-use floe_wire::encoding::{DecodeError, EncodeError};
+use floe_wire::encoding::{DecodeError, DecodeErrorKind, EncodeError};
 use floe_wire::message::SystemException;
 
 pub use adapter::AdapterError;
@@ -77,6 +77,16 @@ impl fmt::Display for InvokeError {
                 f,
                 "the servant threw {type_id}, which the operation does not declare: \
                  compile both sides from the same contract"
+            ),
+            Self::BadReply(
+                error @ DecodeError {
+                    kind: DecodeErrorKind::UnsupportedEncoding(_),
+                    ..
+                },
+            ) => write!(
+                f,
+                "the reply is in an encoding that Floe does not read: {error}; the server must answer in the encoding of the \
+                 request"
             ),
             Self::BadReply(error) => write!(
                 f,

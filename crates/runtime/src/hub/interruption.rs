@@ -48,6 +48,12 @@ impl fmt::Display for Interruption {
             Self::Lost { count } => {
                 write!(f, "the hub dropped {count} events for this subscriber")
             }
+            Self::Refused { operation, reason } if reason.contains("UnsupportedEncoding") => {
+                write!(
+                    f,
+                    "refused event \"{operation}\": {reason}; the publisher must encode it in 1.0 or 1.1"
+                )
+            }
             Self::Refused { operation, reason } => write!(
                 f,
                 "refused event \"{operation}\": {reason}; compile publisher and subscriber from the \

@@ -18,7 +18,17 @@ use crate::deadline;
 use crate::error::LocalError;
 use crate::transport;
 
+/// Says whether a proxy may use a connection, by the endpoint that was tried and the address to which it leads.
+pub type ConnectionJudge = Arc<dyn Fn(&Endpoint, SocketAddr) -> bool + Send + Sync>;
+
 impl Proxy {
+    /// Returns the proxy with a judge of its connections. A name is judged by the address to which it leads, at the time of
+    /// the connection, so it does not matter what a name service said before, or a locator.
+    #[must_use]
+    pub fn as_judged(&self, judge: ConnectionJudge) -> Self {
+        self.with_options(|options| options.judge = Some(judge))
+    }
+
     /// Returns the proxy marked as one that a peer has given. It never calls an adapter of its communicator that refuses
     /// such calls ([`Adapter::refuse_given`](crate::Adapter::refuse_given)), whatever its endpoints, a name service or a
     /// locator say: each new connection is judged by the address to which it leads.
@@ -104,15 +114,24 @@ impl Proxy {
         }
     }
 
-    /// Checks the connection that was found by an endpoint, if the proxy was given.
+    /// Checks the connection that was found by an endpoint, if the proxy was given or has a judge.
     ///
     /// # Errors
-    /// It leads to an adapter that refuses calls by given proxies.
+    /// It leads to an adapter that refuses calls by given proxies, or the judge refuses it.
     pub(super) fn check_given(
         &self,
         endpoint: &Endpoint,
         connection: &Arc<ConnectionCore>,
     ) -> Result<(), LocalError> {
+        if let Some(judge) = &self.inner.options.judge {
+            let info = Connection::new(connection.clone()).info();
+            let is_refused = info
+                .remote_address
+                .is_some_and(|address| !judge(endpoint, address));
+            if is_refused {
+                return Err(refused(endpoint, REJECTED));
+            }
+        }
         let core = match self.communicator() {
             Some(communicator) if self.inner.options.is_given => communicator.core(),
             _ => return Ok(()),
@@ -131,12 +150,18 @@ impl Proxy {
         if !leads_back {
             return Ok(());
         }
-        Err(LocalError::Connect {
-            endpoint: endpoint.to_string(),
-            source: Arc::new(io::Error::new(io::ErrorKind::PermissionDenied, LEADS_BACK)),
-        })
+        Err(refused(endpoint, LEADS_BACK))
     }
 }
+
+fn refused(endpoint: &Endpoint, why: &'static str) -> LocalError {
+    LocalError::Connect {
+        endpoint: endpoint.to_string(),
+        source: Arc::new(io::Error::new(io::ErrorKind::PermissionDenied, why)),
+    }
+}
+
+const REJECTED: &str = "the address to which it leads is rejected";
 
 /// How many names are resolved at a time. Each look-up keeps a thread that may block, and a peer chooses the name and with it the
 /// server that may not answer.

@@ -32,11 +32,10 @@ impl Proxy {
     pub(crate) fn sent_context(&self) -> Cow<'_, Context> {
         let implicit = self
             .communicator()
-            .and_then(|c| c.implicit_context().current());
-        let Some(implicit) = implicit else {
+            .and_then(|c| c.implicit_context().current(|| self.may_carry_secrets()));
+        let Some(mut context) = implicit else {
             return Cow::Borrowed(self.context());
         };
-        let mut context = (*implicit).clone();
         context.extend(self.context().clone());
         Cow::Owned(context)
     }

@@ -7,6 +7,7 @@
 //! - `router.rs`: requests that go through a router
 //! - `given.rs`: proxies that peers have given, and where they must not lead
 //! - `head_cache.rs`: the encoded heads of requests; `operation_info.rs`: a contract's facts about an operation
+//! - `secrets.rs`: which proxies may carry secrets
 //! - `interface_by_value.rs`: what Ice 3.7 sends for an interface by value
 //! - `collected.rs`: requests that a batch proxy has collected
 //!
@@ -14,7 +15,7 @@
 
 mod collected;
 mod compression;
-mod given;
+pub(crate) mod given;
 mod head_cache;
 mod interface_by_value;
 mod locator;
@@ -22,6 +23,7 @@ mod operation_info;
 mod options;
 mod route;
 pub(crate) mod router;
+mod secrets;
 mod typed;
 
 use std::fmt;
@@ -167,12 +169,17 @@ impl Proxy {
     fn derive(&self, reference: Arc<Reference>, options: ProxyOptions) -> Self {
         let (own, own_options) = (&self.inner.reference, &self.inner.options);
         let router = |options: &ProxyOptions| options.router.as_ref().map(Arc::as_ptr);
+        let judge = |options: &ProxyOptions| {
+            let judge = options.judge.as_ref();
+            judge.map(|judge| Arc::as_ptr(judge).cast::<()>())
+        };
         let is_same_place = reference.target == own.target
             && (reference.identity == own.identity || !self.is_located_by_identity())
             && reference.secure == own.secure
             && reference.mode.is_datagram() == own.mode.is_datagram()
             && options.connection_id == own_options.connection_id
             && options.is_given == own_options.is_given
+            && judge(&options) == judge(own_options)
             && router(&options) == router(own_options);
         let other = Self::from_parts(reference, self.inner.communicator.clone(), options);
         if is_same_place {

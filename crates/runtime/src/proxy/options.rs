@@ -6,6 +6,7 @@ use std::time::Duration;
 use floe_wire::message::Context;
 
 use super::compression::Compress;
+use super::given::ConnectionJudge;
 use crate::communicator::Communicator;
 use crate::connection::ConnectionCore;
 use crate::invoker::Interceptors;
@@ -22,6 +23,8 @@ pub(crate) struct ProxyOptions {
     pub(crate) is_collocated: bool,
     /// True if a peer has given the proxy, so that it does not call adapters which refuse that.
     pub(crate) is_given: bool,
+    /// Says which of the connections that it finds it may use.
+    pub(crate) judge: Option<ConnectionJudge>,
     pub(crate) interceptors: Interceptors,
     /// The only connection that it uses, if it is bound to one.
     pub(crate) fixed: Option<Arc<ConnectionCore>>,
@@ -62,6 +65,7 @@ impl ProxyOptions {
             polling: settings.polling,
             is_collocated: settings.collocation_optimized,
             is_given: false,
+            judge: None,
             interceptors: settings.interceptors.clone(),
             fixed: None,
             router: None,

@@ -15,8 +15,8 @@ pub use floe_wire::compression::CompressionError;
 pub use floe_wire::connection::{Heartbeats, IdleCheck, Liveness};
 
 use crate::invoker::Interceptors;
-use crate::transport::Setup;
 use crate::transport::tls::Tls;
+use crate::transport::{BufferSizes, Setup};
 
 /// Limits and timeouts of a communicator and of everything that belongs to it.
 #[derive(Debug, Clone)]
@@ -120,6 +120,14 @@ pub struct Settings {
     /// Size of each socket's send buffer for datagrams, in bytes, with the same rules.
     #[doc(alias = "Ice.UDP.SndSize")]
     pub udp_send_buffer: Option<usize>,
+    /// Size of the receive buffer of each TCP socket, also under `ssl`, `ws` and `wss`, in bytes. It is set before the
+    /// socket connects or listens. If the system gives less, a warning is logged. Default the system's, which grows by
+    /// itself; a size that is set does not.
+    #[doc(alias = "Ice.TCP.RcvSize")]
+    pub tcp_receive_buffer: Option<usize>,
+    /// Size of the send buffer of each TCP socket, in bytes, with the same rules.
+    #[doc(alias = "Ice.TCP.SndSize")]
+    pub tcp_send_buffer: Option<usize>,
     /// Permissions of the socket files of `unix` endpoints: bits of a file's mode, such as `0o600` for this user alone.
     /// Default none: the process's umask decides.
     pub unix_socket_mode: Option<u32>,
@@ -206,6 +214,8 @@ impl Default for Settings {
             websocket_origins: Vec::new(),
             udp_receive_buffer: None,
             udp_send_buffer: None,
+            tcp_receive_buffer: None,
+            tcp_send_buffer: None,
             unix_socket_mode: None,
             endpoint_selection: EndpointSelection::Random,
             prefer_secure: false,
@@ -233,6 +243,10 @@ impl Settings {
             datagrams_ignored: Arc::default(),
             udp_receive_buffer: self.udp_receive_buffer,
             udp_send_buffer: self.udp_send_buffer,
+            tcp_buffers: BufferSizes {
+                receive: self.tcp_receive_buffer,
+                send: self.tcp_send_buffer,
+            },
             unix_socket_mode: self.unix_socket_mode,
             tls: self.tls.clone(),
             websocket_origins: self.websocket_origins.as_slice().into(),

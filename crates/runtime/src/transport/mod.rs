@@ -48,6 +48,7 @@ use tokio::time::Instant;
 pub(crate) use address::resolve;
 pub use connection_info::ConnectionInfo;
 pub(crate) use place::ListeningPlace;
+pub(crate) use tcp::BufferSizes;
 
 /// A connected stream.
 pub(crate) struct Stream {
@@ -222,6 +223,8 @@ pub(crate) struct Setup {
     /// Receive buffer of a datagram socket in the system, in bytes.
     pub(crate) udp_receive_buffer: Option<usize>,
     pub(crate) udp_send_buffer: Option<usize>,
+    /// Buffers of a TCP socket in the system.
+    pub(crate) tcp_buffers: BufferSizes,
     /// File mode of `unix` sockets.
     pub(crate) unix_socket_mode: Option<u32>,
     /// Certificates and trust.
@@ -276,11 +279,21 @@ pub(crate) async fn connect(
     deadline: Instant,
 ) -> io::Result<Stream> {
     match endpoint {
-        Endpoint::Tcp(tcp) => tcp::connect(tcp, deadline).await,
-        Endpoint::Ssl(tcp) => setup.encrypt(tcp::connect(tcp, deadline).await?, tcp).await,
-        Endpoint::Ws(ws) => ws::client(tcp::connect(&ws.tcp, deadline).await?, ws).await,
+        Endpoint::Tcp(tcp) => tcp::connect(tcp, setup.tcp_buffers, deadline).await,
+        Endpoint::Ssl(tcp) => {
+            setup
+                .encrypt(tcp::connect(tcp, setup.tcp_buffers, deadline).await?, tcp)
+                .await
+        }
+        Endpoint::Ws(ws) => {
+            ws::client(
+                tcp::connect(&ws.tcp, setup.tcp_buffers, deadline).await?,
+                ws,
+            )
+            .await
+        }
         Endpoint::Wss(ws) => {
-            let stream = tcp::connect(&ws.tcp, deadline).await?;
+            let stream = tcp::connect(&ws.tcp, setup.tcp_buffers, deadline).await?;
             ws::client(setup.encrypt(stream, &ws.tcp).await?, ws).await
         }
         Endpoint::Udp(udp) => udp::connect(udp, setup).await,
@@ -296,18 +309,24 @@ pub(crate) async fn connect(
 /// As [`connect`].
 pub(crate) async fn listen(endpoint: &Endpoint, setup: &Setup) -> io::Result<Listening> {
     match endpoint {
-        Endpoint::Tcp(tcp) => tcp::listen(tcp, Endpoint::Tcp).await,
+        Endpoint::Tcp(tcp) => tcp::listen(tcp, setup.tcp_buffers, Endpoint::Tcp).await,
         Endpoint::Ssl(tcp) => {
             setup.check_server()?;
-            Ok(setup.encrypted(tcp::listen(tcp, Endpoint::Ssl).await?))
+            Ok(setup.encrypted(tcp::listen(tcp, setup.tcp_buffers, Endpoint::Ssl).await?))
         }
         Endpoint::Ws(ws) => {
-            let listening = tcp::listen(&ws.tcp, |tcp| Endpoint::Ws(with_tcp(ws, tcp))).await?;
+            let listening = tcp::listen(&ws.tcp, setup.tcp_buffers, |tcp| {
+                Endpoint::Ws(with_tcp(ws, tcp))
+            })
+            .await?;
             Ok(listening.layered(setup.websocket()))
         }
         Endpoint::Wss(ws) => {
             setup.check_server()?;
-            let listening = tcp::listen(&ws.tcp, |tcp| Endpoint::Wss(with_tcp(ws, tcp))).await?;
+            let listening = tcp::listen(&ws.tcp, setup.tcp_buffers, |tcp| {
+                Endpoint::Wss(with_tcp(ws, tcp))
+            })
+            .await?;
             let encrypted = setup.encrypted(listening);
             Ok(encrypted.layered(setup.websocket()))
         }

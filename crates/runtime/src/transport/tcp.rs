@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
 use floe_wire::reference::{Endpoint, TcpEndpoint};
@@ -18,9 +19,65 @@ use super::{
 /// Connections that the system may queue before we accept them.
 const BACKLOG: i32 = 1024;
 
+/// Sizes of the buffers of a socket in the system, in bytes; `None` for the system's own.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct BufferSizes {
+    pub(crate) receive: Option<usize>,
+    pub(crate) send: Option<usize>,
+}
+
+impl BufferSizes {
+    /// Sets them on a socket that neither listens nor is connected yet: the window that TCP offers to the peer depends
+    /// on the size at that time, and accepted sockets inherit it. If the system gives less, a warning says so.
+    ///
+    /// Source: tcp(7); Ice manual, "Ice.TCP.RcvSize".
+    fn apply(self, socket: &SockRef<'_>) -> io::Result<()> {
+        if let Some(size) = self.receive {
+            socket.set_recv_buffer_size(size)?;
+            let given = socket.recv_buffer_size()?;
+            warn_once(&RECEIVE_WARNED, "receive", "rmem", size, given);
+        }
+        if let Some(size) = self.send {
+            socket.set_send_buffer_size(size)?;
+            let given = socket.send_buffer_size()?;
+            warn_once(&SEND_WARNED, "send", "wmem", size, given);
+        }
+        Ok(())
+    }
+}
+
+/// The sizes of which a warning was logged last: one line is enough for all connections.
+static RECEIVE_WARNED: AtomicUsize = AtomicUsize::new(0);
+static SEND_WARNED: AtomicUsize = AtomicUsize::new(0);
+
+fn warn_once(warned: &AtomicUsize, which: &str, limit: &str, asked: usize, reported: usize) {
+    if let Some(given) = clamped(asked, reported)
+        && warned.swap(asked, Ordering::Relaxed) != asked
+    {
+        tracing::warn!(
+            "asked for {asked} bytes of TCP {which} buffer, the system gives {given}: its limit is net.core.{limit}_max on Linux"
+        );
+    }
+}
+
+/// The size that a system gives in place of a larger one. Linux reports twice what it gives, for its own bookkeeping.
+///
+/// Source: socket(7), `SO_RCVBUF`.
+fn clamped(asked: usize, reported: usize) -> Option<usize> {
+    let given = match cfg!(target_os = "linux") {
+        true => reported / 2,
+        false => reported,
+    };
+    (given < asked).then_some(given)
+}
+
 /// Connects to an endpoint. Tries each address of its host in turn until one answers. Each address gets an equal share
 /// of the time that is left.
-pub(super) async fn connect(endpoint: &TcpEndpoint, deadline: Instant) -> io::Result<Stream> {
+pub(super) async fn connect(
+    endpoint: &TcpEndpoint,
+    buffers: BufferSizes,
+    deadline: Instant,
+) -> io::Result<Stream> {
     let mut addresses = address::resolve(&endpoint.host, endpoint.port).await?;
     if let Some(source) = endpoint.source_address {
         addresses.retain(|address| address.is_ipv4() == source.is_ipv4());
@@ -33,7 +90,8 @@ pub(super) async fn connect(endpoint: &TcpEndpoint, deadline: Instant) -> io::Re
     for (at, address) in addresses.iter().enumerate() {
         let left = deadline.saturating_duration_since(Instant::now());
         let share = left / (addresses.len() - at) as u32;
-        match timeout(share, connect_address(*address, endpoint.source_address)).await {
+        let connecting = connect_address(*address, endpoint.source_address, buffers);
+        match timeout(share, connecting).await {
             Ok(Ok(stream)) => return into_stream(stream, *address),
             Ok(Err(error)) => last = error,
             Err(_) => last = io::ErrorKind::TimedOut.into(),
@@ -45,10 +103,12 @@ pub(super) async fn connect(endpoint: &TcpEndpoint, deadline: Instant) -> io::Re
 /// Listens on every address of the endpoint's host. `published` makes the endpoints of the transport on top.
 pub(super) async fn listen(
     endpoint: &TcpEndpoint,
+    buffers: BufferSizes,
     published: impl Fn(TcpEndpoint) -> Endpoint,
 ) -> io::Result<Listening> {
     let (host, port) = (&endpoint.host, endpoint.port);
-    let bound = address::bind_host(host, port, bind_address, TcpListener::local_addr).await?;
+    let bind = |address, only_v6| bind_address(address, only_v6, buffers);
+    let bound = address::bind_host(host, port, bind, TcpListener::local_addr).await?;
     let published = bound.hosts.into_iter().map(|host| {
         published(TcpEndpoint {
             host,
@@ -66,7 +126,11 @@ pub(super) async fn listen(
     })
 }
 
-fn bind_address(address: SocketAddr, only_v6: bool) -> io::Result<TcpListener> {
+fn bind_address(
+    address: SocketAddr,
+    only_v6: bool,
+    buffers: BufferSizes,
+) -> io::Result<TcpListener> {
     let socket = Socket::new(
         Domain::for_address(address),
         Type::STREAM,
@@ -80,6 +144,7 @@ fn bind_address(address: SocketAddr, only_v6: bool) -> io::Result<TcpListener> {
     if address.is_ipv6() {
         socket.set_only_v6(only_v6)?;
     }
+    buffers.apply(&SockRef::from(&socket))?;
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
     TcpListener::from_std(socket.into())
@@ -161,13 +226,34 @@ fn into_stream(stream: TcpStream, peer: SocketAddr) -> io::Result<Stream> {
     })
 }
 
-async fn connect_address(address: SocketAddr, source: Option<IpAddr>) -> io::Result<TcpStream> {
+async fn connect_address(
+    address: SocketAddr,
+    source: Option<IpAddr>,
+    buffers: BufferSizes,
+) -> io::Result<TcpStream> {
     let socket = match address.is_ipv4() {
         true => TcpSocket::new_v4(),
         false => TcpSocket::new_v6(),
     }?;
+    buffers.apply(&SockRef::from(&socket))?;
     if let Some(source) = source {
         socket.bind(SocketAddr::new(source, 0))?;
     }
     socket.connect(address).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_smaller_buffer_than_was_asked_for_is_told_and_a_larger_one_is_not() {
+        let reported = |given: usize| match cfg!(target_os = "linux") {
+            true => 2 * given,
+            false => given,
+        };
+        assert_eq!(clamped(1 << 20, reported(212_992)), Some(212_992));
+        assert_eq!(clamped(1 << 20, reported(1 << 20)), None);
+        assert_eq!(clamped(1, reported(2304)), None);
+    }
 }

@@ -329,3 +329,33 @@ pub(super) async fn in_time<T>(future: impl Future<Output = T>) -> T {
         .await
         .expect("done within 30 s")
 }
+
+/// The sizes of the buffers in the system, as the system reports them.
+#[cfg(unix)]
+fn buffers(stream: &Stream) -> (usize, usize) {
+    let socket = stream.writer.plain_socket().expect("a TCP socket");
+    let socket = socket2::SockRef::from(&socket);
+    let sizes = (socket.recv_buffer_size(), socket.send_buffer_size());
+    (sizes.0.expect("a socket"), sizes.1.expect("a socket"))
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn the_buffers_of_tcp_sockets_have_the_sizes_of_the_settings_on_both_sides() {
+    let mut settings = crate::settings::Settings::default();
+    settings.tcp_receive_buffer = Some(50_000);
+    settings.tcp_send_buffer = Some(30_000);
+    let setup = settings.transport_setup();
+    let listening = listen_with("tcp -h 127.0.0.1 -p 0", &setup).await;
+    let listening = listening.expect("loopback");
+    let client = connect_with(&listening.published[0], &setup).await;
+    let Accepted::Ready(server) = listening.listeners[0].accept().await.expect("a client") else {
+        panic!("TCP has no handshake of its own");
+    };
+    let expected = match cfg!(target_os = "linux") {
+        true => (100_000, 60_000),
+        false => (50_000, 30_000),
+    };
+    assert_eq!(buffers(&client.expect("it listens")), expected);
+    assert_eq!(buffers(&server), expected);
+}

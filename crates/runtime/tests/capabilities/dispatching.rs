@@ -1,8 +1,10 @@
 //! Adapters: facets, default servants, registrations.
 
-use floe::{AdapterError, Communicator, Identity, OperationMode, TypedProxy};
+use floe::{
+    AdapterError, Communicator, Identity, InvokeError, OperationMode, SystemException, TypedProxy,
+};
 
-use crate::echo::{Echo, Server, encapsulation, soon};
+use crate::echo::{Echo, Server, encapsulation, returned, soon};
 
 #[tokio::test]
 async fn a_facet_is_an_object_of_its_own() {
@@ -160,5 +162,30 @@ async fn parameters_of_another_contract_are_told_to_be_so() {
         assert!(error.contains(place), "{error}");
         assert!(error.contains("`floe slice breaking OLD NEW`"), "{error}");
         assert!(!error.contains("tagged"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn parameters_in_another_encoding_are_refused_with_the_name_that_ice_gives_to_that() {
+    let server = Server::start().await;
+    let echo = server.proxy("echo");
+    for (major, minor) in [(1, 2), (2, 0)] {
+        let parameters = [8, 0, 0, 0, major, minor, 1, b'x'];
+        let error = returned(&echo, "ice_isA", &parameters).await.unwrap_err();
+        let InvokeError::System(SystemException::UnknownLocalException(text)) = &error else {
+            panic!("expected status 5, got {error}");
+        };
+        let expected = format!(
+            "::Ice::UnsupportedEncodingException: cannot decode encapsulation at byte 0: encoding {major}.{minor} is not supported"
+        );
+        assert!(text.starts_with(&expected), "{text}");
+        // What comes back in it says nothing of contracts.
+        let bytes = returned(&echo, "echo", &parameters).await.expect("an echo");
+        let error = floe::encoding::Encapsulation::parse(&bytes)
+            .and_then(|encapsulation| encapsulation.decoder().map(|_| ()));
+        let error = InvokeError::BadReply(error.unwrap_err()).to_string();
+        let is_true =
+            error.contains("an encoding that Floe does not read") && !error.contains("contract");
+        assert!(is_true, "{error}");
     }
 }

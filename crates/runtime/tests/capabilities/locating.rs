@@ -84,6 +84,18 @@ async fn a_locator_is_asked_for_each_request_and_told_of_its_end() {
     returned(&ask("two"), "panic", &NOTHING).await.unwrap_err();
     assert_eq!(book.notes(), ["locate two", "finished panic of two"]);
 
+    // Its exception goes before that of the servant, as in Ice.
+    for operation in ["echo", "no such operation"] {
+        let error = returned(&ask("unfinished"), operation, &NOTHING).await;
+        match error {
+            Err(InvokeError::System(SystemException::UnknownException(text))) => {
+                assert_eq!(text, "unfinished", "{operation}");
+            }
+            other => panic!("expected the exception of the locator, got {other:?}"),
+        }
+    }
+    book.notes();
+
     let nobody = returned(&ask("nobody"), "echo", &NOTHING).await;
     assert!(matches!(
         nobody,

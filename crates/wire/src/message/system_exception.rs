@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::encoding::{Decode, DecodeError, Decoder, Encode, Encoder, Printable};
+use crate::encoding::{Decode, DecodeError, DecodeErrorKind, Decoder, Encode, Encoder, Printable};
 use crate::reference::{Identity, decode_facet, encode_facet};
 
 /// The reply of the peer's runtime, if it did not run the operation, or if the operation failed.
@@ -121,9 +121,17 @@ fn text(decoder: &mut Decoder<'_>) -> Result<String, DecodeError> {
 }
 
 /// A decoding failure in a servant's parameters is reported as status 5.
+/// The text of an unsupported encoding begins with Ice's name for it, by which callers of Ice know it.
+///
+/// Source: observed, Ice 3.7.
 impl From<DecodeError> for SystemException {
     fn from(error: DecodeError) -> Self {
-        Self::UnknownLocalException(error.to_string())
+        Self::UnknownLocalException(match &error.kind {
+            DecodeErrorKind::UnsupportedEncoding(_) => {
+                format!("::Ice::UnsupportedEncodingException: {error}")
+            }
+            _ => error.to_string(),
+        })
     }
 }
 

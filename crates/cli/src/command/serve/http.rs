@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::body::Incoming;
-use hyper::header::{ALLOW, CONTENT_TYPE, HOST, HeaderValue};
+use hyper::header::{ACCEPT, ALLOW, CONTENT_TYPE, HOST, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -46,8 +46,8 @@ pub(super) struct Site {
     pub(super) hosts: Arc<HostNames>,
 }
 
-/// A function from a path to the answer, if something is there.
-pub(super) type Pages = Arc<dyn Fn(&str) -> Option<Answer> + Send + Sync>;
+/// A function from a path and the formats that the client accepts to the answer, if something is there.
+pub(super) type Pages = Arc<dyn Fn(&str, &str) -> Option<Answer> + Send + Sync>;
 
 /// An answer to a GET.
 #[derive(Debug)]
@@ -187,10 +187,17 @@ fn answer(request: &Request<Incoming>, site: &Site) -> Response<String> {
         response.headers_mut().insert(ALLOW, allowed);
         return response;
     }
-    match (site.pages)(request.uri().path()) {
+    match (site.pages)(request.uri().path(), &accepted(request)) {
         Some(answer) => with_text(answer),
         None => status(StatusCode::NOT_FOUND),
     }
+}
+
+/// The formats that a client accepts: the header may be there several times.
+fn accepted(request: &Request<Incoming>) -> String {
+    let accepted = request.headers().get_all(ACCEPT).into_iter();
+    let accepted: Vec<_> = accepted.filter_map(|value| value.to_str().ok()).collect();
+    accepted.join(",")
 }
 
 /// The host that a request is for, if that is not this one. A client that names no host is no browser.
@@ -243,7 +250,9 @@ mod tests {
     }
 
     async fn server() -> Server {
-        let page = |path: &str| (path == "/metrics").then(|| Answer::plain(StatusCode::OK, "page"));
+        let page = |path: &str, _: &str| {
+            (path == "/metrics").then(|| Answer::plain(StatusCode::OK, "page"))
+        };
         server_of(Arc::new(page)).await
     }
 
@@ -368,7 +377,7 @@ mod tests {
         let running = Arc::new(AtomicUsize::new(0));
         let most = Arc::new(AtomicUsize::new(0));
         let (counted, noted) = (running.clone(), most.clone());
-        let pages: Pages = Arc::new(move |_| {
+        let pages: Pages = Arc::new(move |_, _| {
             let count = counted.fetch_add(1, Ordering::SeqCst) + 1;
             noted.fetch_max(count, Ordering::SeqCst);
             std::thread::sleep(Duration::from_millis(20));

@@ -1,12 +1,13 @@
-//! The metrics of a hub and a gateway as OpenMetrics text, which Prometheus reads.
+//! The metrics of a hub and a gateway as text, which Prometheus reads.
 //!
 //! - `metrics/hub.rs`, `metrics/gateway.rs`, `metrics/process.rs`: what each of them tells
-//! - `metrics/rows.rs`: how rows are written
+//! - `metrics/rows.rs`: how rows are written; `metrics/text_format.rs`: as OpenMetrics or in the older format
 
 mod gateway;
 mod hub;
 mod process;
 mod rows;
+mod text_format;
 
 use floe::Communicator;
 use floe_gateway::{GatewayStatus, GatewayView};
@@ -19,6 +20,7 @@ use super::http::Answer;
 use gateway::Gateway;
 use hub::Look;
 use process::{CompressedStreams, Process};
+use text_format::TextFormat;
 
 /// The services that are measured.
 pub(super) struct Services {
@@ -30,15 +32,17 @@ pub(super) struct Services {
     pub(super) has_subscribers: bool,
 }
 
-/// Answers a request for a path: the metrics, `/healthz` or `/readyz`.
-pub(super) fn answer(services: &Services, path: &str) -> Option<Answer> {
-    const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// Answers a request for a path: the metrics in the format that `accept` asks for, `/healthz` or `/readyz`.
+pub(super) fn answer(services: &Services, path: &str, accept: &str) -> Option<Answer> {
     match path {
-        PATH => Some(Answer {
-            status: StatusCode::OK,
-            content_type: TYPE,
-            text: written(services),
-        }),
+        PATH => {
+            let format = TextFormat::wanted(accept);
+            Some(Answer {
+                status: StatusCode::OK,
+                content_type: format.content_type(),
+                text: format.written(written(services)),
+            })
+        }
         "/healthz" => Some(Answer::plain(StatusCode::OK, "ok")),
         "/readyz" => {
             let hub = services.hub.as_ref().map(HubView::is_running);

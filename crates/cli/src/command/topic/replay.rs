@@ -230,7 +230,7 @@ pub(crate) fn remove_number(context: &mut Context) {
 const NUMBER: [&str; 2] = ["floe.publisher", "floe.publisherSequence"];
 
 /// The acknowledgement that the publisher wished for, and what a dead letter says of itself, which is not true any more.
-const REMOVED: [&str; 7] = [
+const REMOVED: [&str; 8] = [
     "floe.acknowledge",
     "floe.deadTopic",
     "floe.deadSubscription",
@@ -238,4 +238,5 @@ const REMOVED: [&str; 7] = [
     "floe.deadTime",
     "floe.deadAttempts",
     "floe.deadReason",
+    "floe.deadTimes",
 ];

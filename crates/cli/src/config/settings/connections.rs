@@ -50,6 +50,20 @@ fn limits() -> Vec<Setting> {
             meaning: "The largest message that a peer may send.",
         },
         Setting {
+            key: "connections.receive-buffer",
+            field: Field::OptionalBytes(|draft| &mut draft.communicator().tcp_receive_buffer),
+            example: "\"1 MiB\"",
+            effect: Effect::Restart,
+            meaning: "The receive buffer of each TCP socket in the system, which by default grows by itself. If the system gives less, the log says so.",
+        },
+        Setting {
+            key: "connections.send-buffer",
+            field: Field::OptionalBytes(|draft| &mut draft.communicator().tcp_send_buffer),
+            example: "\"1 MiB\"",
+            effect: Effect::Restart,
+            meaning: "The send buffer of each TCP socket, with the same rules.",
+        },
+        Setting {
             key: "connections.message-timeout",
             field: Field::TimeOr("never", Duration::MAX, |draft| {
                 &mut draft.communicator().message_timeout

@@ -171,7 +171,7 @@ pub(super) fn settings() -> Vec<Setting> {
             example: "\"10m\"",
             effect: Effect::Immediate,
             meaning: "How long a topic without a log remembers an event for late subscribers. Without a table \
-                      `[topic.NAME.history]`, it remembers none.",
+                      `[topic.NAME.history]`, it remembers none. The table itself comes and goes with a restart.",
         },
         Setting {
             key: "topic.NAME.history.bytes",

@@ -68,14 +68,17 @@ fn sessions() -> Vec<Setting> {
                 default: None,
                 set: |entry, draft| {
                     let file = entry.text(PASSWORDS)?;
-                    let users = users(&file).map_err(|wrong| problem(entry, &wrong))?;
+                    let (users, left_out) = users(&file).map_err(|wrong| problem(entry, &wrong))?;
+                    let left_out = left_out.iter().map(|line| problem(entry, line));
+                    draft.configuration.warnings.extend(left_out);
                     let verifier = PasswordVerifier::Users(users);
                     set_password_verifier(verifier, entry, draft.gateway())
                 },
             },
             example: "\"/etc/floe/passwords\"",
             effect: Effect::Restart,
-            meaning: "A file with `USER HASH` in each line. Hashes are argon2id (`$argon2id$`), SHA-256 (`$5$`) or SHA-512 (`$6$`). Without it \
+            meaning: "A file with `USER HASH` in each line. Hashes are argon2id (`$argon2id$`), yescrypt (`$y$`), SHA-256 (`$5$`) or SHA-512 (`$6$`). A \
+                      line that cannot be used is left out, with a warning. Without it \
                       and `verifier`, no client gets a session by a password.",
         },
         Setting {

@@ -229,13 +229,36 @@ fn the_clients_that_icestorm_trusts_may_do_everything_and_others_nothing() {
     let (_, problems) =
         read_properties("S.TopicManager.Endpoints=ssl -p 1\nIceSSL.TrustOnly.Server=ZeroC\n");
     assert_eq!(problems.len(), 1);
+    // It is for both directions; those whom the hub calls are checked by their CA alone.
+    let (both, problems) =
+        read_properties("S.TopicManager.Endpoints=ssl -p 1\nIceSSL.TrustOnly=CN=ann\n");
+    assert!(problems.is_empty() && !both.hub.access.is_open());
+    let warnings = told(both.warnings);
+    assert!(
+        warnings[0].1.contains("holds for clients alone"),
+        "{warnings:?}"
+    );
+    let (_, problems) = read_properties(
+        "S.TopicManager.Endpoints=ssl -p 1\nIceSSL.TrustOnly=CN=ann\nIceSSL.TrustOnly.Server=CN=bob\n",
+    );
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    let (called, problems) =
+        read_properties("S.TopicManager.Endpoints=ssl -p 1\nIceSSL.TrustOnly.Client=CN=ann\n");
+    assert!(problems.is_empty() && called.hub.access.is_open());
+    let warnings = told(called.warnings);
+    assert!(
+        warnings[0]
+            .1
+            .contains("TrustOnly.Client: ignored: the hub calls"),
+        "{warnings:?}"
+    );
 }
 
 #[test]
 fn what_would_let_more_pass_than_in_ice_is_refused() {
     let (_, problems) = read_properties(
         "S.TopicManager.Endpoints=ssl -p 1
-IceSSL.TrustOnly=CN=me
+IceSSL.TrustOnly.Server.Publish=CN=me
 IceSSL.UsePlatformCAs=1
 IceSSL.VerifyPeer=3
 ",

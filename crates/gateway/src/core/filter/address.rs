@@ -2,7 +2,9 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
+use floe::forwarding::ConnectionJudge;
 use floe::reference::is_offer;
 use floe::{Endpoint, Reference};
 
@@ -157,6 +159,22 @@ impl AddressFilter {
         }
         let any = |rules: &[AddressRule]| rules.iter().any(|rule| rule.matches(reference));
         (self.accept.is_empty() || any(&self.accept)) && !any(&self.reject)
+    }
+
+    /// Says which connections may be used, if there are rules that reject: those to addresses that no rule rejects, whatever
+    /// their names are, and whatever else the proxy offers.
+    pub(crate) fn judge(&self) -> Option<ConnectionJudge> {
+        let reject = self.reject.clone();
+        if reject.is_empty() {
+            return None;
+        }
+        Some(Arc::new(move |endpoint, address| {
+            let host = address.ip().to_canonical().to_string();
+            let connected = Endpoint::tcp(host, address.port());
+            !reject
+                .iter()
+                .any(|rule| rule.has(endpoint) || rule.has(&connected))
+        }))
     }
 }
 

@@ -26,10 +26,19 @@ pub(crate) enum Novelty {
     Duplicate,
     /// Too many later events have come, so that it is no longer known.
     TooOld,
+    /// No publisher that counts gets there: it would make all numbers below too old for ever.
+    TooFar,
 }
 
 /// The number of events of a publisher that may be under way.
 pub(crate) const WINDOW: u64 = 1024;
+
+/// How far a number may be above the highest that has come. A publisher that numbers a million events a second and whose events
+/// do not arrive for an hour is not there yet.
+pub(crate) const JUMP_MAX: u64 = 1 << 32;
+
+/// The highest number with which a publisher may begin: some begin at the time, in nanoseconds since 1970.
+pub(crate) const FIRST_MAX: u64 = 1 << 62;
 
 /// The last events of a publisher.
 #[derive(Debug)]
@@ -56,6 +65,7 @@ impl Deduplication {
     pub(crate) fn judge(&self, publisher: &str, number: u64) -> Novelty {
         match self.publishers.get(publisher) {
             Some(window) => window.judge(number),
+            None if number > FIRST_MAX => Novelty::TooFar,
             None => Novelty::New,
         }
     }
@@ -100,7 +110,10 @@ impl Deduplication {
 impl RecentNumbers {
     fn judge(&self, number: u64) -> Novelty {
         if number > self.highest {
-            return Novelty::New;
+            return match number - self.highest > JUMP_MAX {
+                true => Novelty::TooFar,
+                false => Novelty::New,
+            };
         }
         if self.highest - number >= WINDOW {
             return Novelty::TooOld;
@@ -161,6 +174,18 @@ mod tests {
         assert_eq!(known.judge("p", 8), Novelty::New);
         known.forget("p", 7 + WINDOW);
         assert_eq!(known.judge("p", 7 + WINDOW), Novelty::New);
+    }
+
+    #[test]
+    fn a_number_that_no_publisher_reaches_takes_no_name_away() {
+        let mut known = Deduplication::new(2);
+        assert_eq!(known.judge("p", u64::MAX), Novelty::TooFar);
+        assert_eq!(known.judge("p", FIRST_MAX), Novelty::New);
+        known.note("p", 7);
+        assert_eq!(known.judge("p", u64::MAX), Novelty::TooFar);
+        assert_eq!(known.judge("p", 8 + JUMP_MAX), Novelty::TooFar);
+        assert_eq!(known.judge("p", 7 + JUMP_MAX), Novelty::New);
+        assert_eq!(known.judge("p", 8), Novelty::New);
     }
 
     #[test]

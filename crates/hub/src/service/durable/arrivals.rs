@@ -40,6 +40,8 @@ pub(super) enum Arrival {
     Failed(AppendError),
     /// They are so old that the log remembers nothing of them.
     TooOld,
+    /// Their numbers are absurd.
+    TooFar,
 }
 
 impl Arrivals {
@@ -105,6 +107,7 @@ impl Arrivals {
                 }
                 Novelty::Duplicate => (None, self.duplicate(&first)),
                 Novelty::TooOld => (None, Arrival::TooOld),
+                Novelty::TooFar => (None, Arrival::TooFar),
             });
             first = nth(&first, count as u64);
         }

@@ -259,6 +259,7 @@ impl TopicLog {
                 })),
                 Arrival::Failed(error) => Outcome::Refused(refusal(error)),
                 Arrival::TooOld => Outcome::Refused(refusal(TOO_OLD)),
+                Arrival::TooFar => Outcome::Refused(refusal(TOO_FAR)),
                 // It is written, perhaps at a lower level than its publisher now wants.
                 Arrival::Duplicate => {
                     let last = self.log.contents().next.saturating_sub(1);
@@ -525,6 +526,9 @@ impl Outcome {
 
 /// The publisher of an event that is too old must not believe that it is stored.
 const TOO_OLD: &str = "its number is more than 1024 below the highest of its publisher: the hub cannot tell whether it came before";
+
+const TOO_FAR: &str = "its number is absurd: expected at most 4,294,967,296 more than the highest of its publisher, or \
+                       2^62 for the first event of a name";
 
 fn refusal(reason: impl std::fmt::Display) -> SystemException {
     SystemException::UnknownException(format!("the event is not stored: {reason}"))

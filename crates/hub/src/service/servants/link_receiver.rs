@@ -8,7 +8,7 @@ use floe::dispatch::{Request, Response};
 use floe::{OperationMode, SystemException};
 use floe_access::Action;
 
-use crate::core::decode_forward;
+use crate::core::{decode_forward, without_tokens};
 use crate::service::registry::Registry;
 use crate::service::topic::Topic;
 
@@ -26,7 +26,7 @@ pub(super) async fn answer(
         return request.builtin("::IceStorm::TopicLink", &types);
     }
     if let Some(events) = request.decode(OperationMode::Normal, decode_forward)? {
-        let published = topic.publish_forwarded(events);
+        let published = topic.publish_forwarded(without_tokens(events));
         published.set_publisher(request.current());
         published.done().await?;
     }
