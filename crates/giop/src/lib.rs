@@ -14,5 +14,9 @@
 
 pub mod any;
 pub mod cdr;
+pub mod connection;
+pub mod cos;
+pub mod message;
 pub mod reference;
+pub mod system_exception;
 pub mod type_code;

@@ -192,7 +192,7 @@ mod tests {
             ("IOR:0g", "pairs of hexadecimal digits"),
             ("IOR:", "byte order of an encapsulation"),
             (&cut[..60], "copy all of it"),
-            ("IOR:010000000000000000000000ffffffff", "more bytes"),
+            ("IOR:010000000100000000000000ffffffff", "at most 128"),
             (
                 "corbaloc:rir:/NameService",
                 "corbaloc::host:2809/NameService",
