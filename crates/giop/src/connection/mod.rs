@@ -302,6 +302,18 @@ impl<T> Connection<T> {
         self.send_reply(id, ReplyStatus::NoException, write)
     }
 
+    /// An encoder for the results of a request, for a servant that may still raise an exception after it has written
+    /// some. Give the bytes to [`Connection::reply`].
+    ///
+    /// Replies of this side have no service contexts, so in all versions their results begin 24 bytes after the start of
+    /// the message, as this encoder assumes.
+    ///
+    /// # Errors
+    /// [`SendError::NotWaiting`].
+    pub fn results_encoder(&self, id: RequestId) -> Result<Encoder, SendError> {
+        Ok(Encoder::at(24, self.format(self.version_of(id)?)))
+    }
+
     /// Sends an exception of the contract: `write` appends the repository id and the members.
     ///
     /// # Errors

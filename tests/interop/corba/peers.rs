@@ -1,0 +1,112 @@
+//! Where the peers are, and how they are started.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Command;
+
+use floe_tests::peer::Peer;
+use floe_tests::skip;
+use floe_tests::workspace;
+
+/// A Python with omniORB.
+pub(crate) struct Python {
+    program: PathBuf,
+    /// The folder in which the wheel has its libraries and programs.
+    prefix: PathBuf,
+}
+
+/// The Python that can import omniORB. The gate says by an empty name that PyPI is out of reach, which fails nothing.
+pub(crate) fn python_or_skip() -> Option<Python> {
+    let program = env::var_os("FLOE_OMNIORB_PYTHON");
+    if program.is_none() {
+        skip::report(
+            "omniORB",
+            "FLOE_OMNIORB_PYTHON names no Python: cargo xtask interop-corba provides one",
+        );
+    }
+    let program = PathBuf::from(program.filter(|program| !program.is_empty())?);
+    let code = "import cmeel, os, sysconfig; print(os.path.join(sysconfig.get_path('purelib'), 'cmeel.prefix'))";
+    let output = Command::new(&program).args(["-c", code]).output();
+    let output = output.expect("FLOE_OMNIORB_PYTHON can be started");
+    assert!(output.status.success(), "{output:?}");
+    let prefix = String::from_utf8(output.stdout).expect("a path is text");
+    let prefix = PathBuf::from(prefix.trim());
+    Some(Python { program, prefix })
+}
+
+impl Python {
+    /// Starts `peer.py`.
+    pub(crate) fn start(&self, what: &str, arguments: &[&str]) -> Peer {
+        let mut command = self.command(&self.program);
+        command
+            .arg(workspace::root().join("tests/interop/corba/peer.py"))
+            .arg(what)
+            .args(arguments);
+        Peer::start(&format!("peer.py {what}"), &mut command)
+    }
+
+    fn command(&self, program: &std::path::Path) -> Command {
+        let mut command = Command::new(program);
+        let path = env::var_os("PATH").unwrap_or_default();
+        let folders = [self.prefix.join("bin")]
+            .into_iter()
+            .chain(env::split_paths(&path));
+        let path: OsString = env::join_paths(folders).expect("folders of PATH hold no separator");
+        command
+            .env("PATH", path)
+            .env("LD_LIBRARY_PATH", self.prefix.join("lib"))
+            .env("PYTHONDONTWRITEBYTECODE", "1")
+            .env("PYTHONIOENCODING", "utf-8");
+        command
+    }
+
+    /// Starts omniNames on a free port.
+    pub(crate) fn start_names(&self) -> Names {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("there is a port");
+        let port = listener.local_addr().expect("it listens").port();
+        drop(listener);
+        let folder = env::temp_dir().join(format!("floe-names-{}-{port}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("there is room");
+        let mut command = self.command(&self.prefix.join("bin/omniNames"));
+        command
+            .args(["-always", "-start", &port.to_string(), "-logdir"])
+            .arg(&folder)
+            .args(["-errlog", "/dev/stderr", "-ORBendPoint"])
+            .arg(format!("giop:tcp:127.0.0.1:{port}"));
+        let peer = Peer::start("omniNames", &mut command);
+        let deadline = std::time::Instant::now() + floe_tests::peer::PATIENCE;
+        while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
+            assert!(
+                std::time::Instant::now() < deadline,
+                "omniNames: {}",
+                peer.errors()
+            );
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        Names {
+            port,
+            folder,
+            _peer: peer,
+        }
+    }
+}
+
+/// A running omniNames.
+pub(crate) struct Names {
+    pub(crate) port: u16,
+    folder: PathBuf,
+    _peer: Peer,
+}
+
+impl Names {
+    pub(crate) fn corbaloc(&self) -> String {
+        format!("corbaloc:iiop:1.2@127.0.0.1:{}/NameService", self.port)
+    }
+}
+
+impl Drop for Names {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
