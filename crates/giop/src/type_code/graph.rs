@@ -87,40 +87,47 @@ pub(super) fn unfold(
         done: HashMap::new(),
         left: max,
     };
-    let tree = unfolding.tree(root)?;
+    let (code, _) = unfolding.tree(root)?;
     *weight_left -= max - unfolding.left;
-    Ok(tree.code)
+    Ok(code)
 }
 
 struct Unfolding<'a> {
     nodes: &'a [Node],
     /// The types that contain the one being made, from the outermost.
     path: Vec<NodeId>,
-    /// Trees that lead to nothing outside, with their weight.
-    done: HashMap<NodeId, (Arc<TypeCode>, usize)>,
+    /// Trees that lead to nothing outside, with their sums.
+    done: HashMap<NodeId, (Arc<TypeCode>, Below)>,
     /// The weight that may still be made.
     left: usize,
 }
 
-struct Tree {
-    code: Arc<TypeCode>,
+/// Sums over a type and those that it contains.
+#[derive(Clone, Copy)]
+struct Below {
     /// The index in the path of the outermost type to which it leads; the path's length if it leads to none.
     reach: usize,
     weight: usize,
+    /// The number of levels.
+    height: usize,
 }
 
 impl Unfolding<'_> {
-    fn tree(&mut self, id: NodeId) -> Result<Tree, DecodeErrorKind> {
+    fn tree(&mut self, id: NodeId) -> Result<(Arc<TypeCode>, Below), DecodeErrorKind> {
         let depth = self.path.len();
-        if let Some((code, weight)) = self.done.get(&id) {
-            let (code, weight) = (Arc::clone(code), *weight);
-            self.spend(weight)?;
-            return Ok(Tree {
+        if let Some((code, sums)) = self.done.get(&id) {
+            let (code, sums) = (Arc::clone(code), *sums);
+            check_depth(depth + sums.height)?;
+            self.spend(sums.weight)?;
+            return Ok((
                 code,
-                reach: depth,
-                weight,
-            });
+                Below {
+                    reach: depth,
+                    ..sums
+                },
+            ));
         }
+        check_depth(depth + 1)?;
         let nodes = self.nodes;
         let node = &nodes[id];
         if let Some(at) = self.path.iter().rposition(|open| *open == id) {
@@ -129,14 +136,12 @@ impl Unfolding<'_> {
                 return Err(DecodeErrorKind::InvalidType(problem));
             }
             self.spend(TYPE_CODE_NODE_WEIGHT)?;
-            return Ok(Tree {
-                code: Arc::new(TypeCode::Recursive(depth - at)),
+            let sums = Below {
                 reach: at,
                 weight: TYPE_CODE_NODE_WEIGHT,
-            });
-        }
-        if depth >= TYPE_CODE_DEPTH_MAX {
-            return Err(DecodeErrorKind::TooDeep(TYPE_CODE_DEPTH_MAX));
+                height: 1,
+            };
+            return Ok((Arc::new(TypeCode::Recursive(depth - at)), sums));
         }
         let own = node.weight();
         self.spend(own)?;
@@ -144,18 +149,15 @@ impl Unfolding<'_> {
         let mut below = Below {
             reach: depth,
             weight: own,
+            height: 1,
         };
         let code = self.code(node, &mut below);
         self.path.pop();
         let code = Arc::new(code?);
         if below.reach == depth {
-            self.done.insert(id, (Arc::clone(&code), below.weight));
+            self.done.insert(id, (Arc::clone(&code), below));
         }
-        Ok(Tree {
-            code,
-            reach: below.reach,
-            weight: below.weight,
-        })
+        Ok((code, below))
     }
 
     fn spend(&mut self, weight: usize) -> Result<(), DecodeErrorKind> {
@@ -169,10 +171,11 @@ impl Unfolding<'_> {
     }
 
     fn child(&mut self, id: NodeId, below: &mut Below) -> Result<Arc<TypeCode>, DecodeErrorKind> {
-        let tree = self.tree(id)?;
-        below.reach = below.reach.min(tree.reach);
-        below.weight = below.weight.saturating_add(tree.weight);
-        Ok(tree.code)
+        let (code, sums) = self.tree(id)?;
+        below.reach = below.reach.min(sums.reach);
+        below.weight = below.weight.saturating_add(sums.weight);
+        below.height = below.height.max(sums.height + 1);
+        Ok(code)
     }
 
     fn code(&mut self, node: &Node, below: &mut Below) -> Result<TypeCode, DecodeErrorKind> {
@@ -281,8 +284,9 @@ impl Unfolding<'_> {
     }
 }
 
-/// Sums over the types that one contains.
-struct Below {
-    reach: usize,
-    weight: usize,
+fn check_depth(depth: usize) -> Result<(), DecodeErrorKind> {
+    match depth > TYPE_CODE_DEPTH_MAX {
+        true => Err(DecodeErrorKind::TooDeep(TYPE_CODE_DEPTH_MAX)),
+        false => Ok(()),
+    }
 }
