@@ -74,7 +74,8 @@ fn converse(role: Role, bytes: &[u8], piece_len: usize) -> Vec<String> {
                     answer(&mut connection, event);
                 }
                 Err(error) => {
-                    events.push(error.to_string());
+                    // The text quotes what has come so far.
+                    events.push(format!("{:?}", std::mem::discriminant(&error)));
                     return events;
                 }
             }

@@ -2,6 +2,7 @@
 //!
 //! omniORB for Python comes from PyPI; `cargo xtask test` and `cargo xtask interop-corba` provide it.
 
+mod capture;
 mod market;
 mod orb;
 mod peers;
@@ -254,4 +255,97 @@ fn code_sets_of_omniorb_are_utf() {
         .code_sets()
         .expect("it is well-formed");
     assert_eq!(info.expect("there is one").select(), CodeSets::UTF);
+}
+
+/// The reference that an operation without arguments returns.
+fn obtain(from: &Ior, operation: &str) -> Ior {
+    let mut client = Client::connect(from, settings());
+    let outcome = client.call(operation, |_| Ok(()));
+    let Outcome::Results(body) = outcome else {
+        panic!("{operation}: {outcome:?}")
+    };
+    Ior::decode(&mut body.decoder()).expect("it is a reference")
+}
+
+#[test]
+fn events_pass_an_omni_events_that_found_our_naming_service() {
+    if !peers::has_program_or_skip("omniEvents") {
+        return;
+    }
+    let orb = Orb::start(settings());
+    let (sender, received) = std::sync::mpsc::channel();
+    let servant = move |operation: &str, arguments: &mut Decoder<'_>, _: &mut Encoder| {
+        match operation {
+            "push" => {
+                let any = Any::decode(arguments)?;
+                // The test may have ended.
+                let _ = sender.send(any);
+                Ok(())
+            }
+            _ => Err(Raised::system(SystemExceptionKind::BadOperation)),
+        }
+    };
+    let consumer = floe_giop::cos::event::PUSH_CONSUMER_ID;
+    let consumer = orb.serve_object(consumer, "consumer", Box::new(servant));
+    let events = peers::Events::start(&orb.naming());
+    events.create_channel("stock");
+    let channel = orb.resolve("stock");
+    let supplier = obtain(&obtain(&channel, "for_consumers"), "obtain_push_supplier");
+    let connected = Client::connect(&supplier, settings())
+        .call("connect_push_consumer", |encoder| consumer.encode(encoder));
+    assert!(matches!(connected, Outcome::Results(_)), "{connected:?}");
+    let proxy = obtain(&obtain(&channel, "for_suppliers"), "obtain_push_consumer");
+    let mut proxy = Client::connect(&proxy, settings());
+    let connected = proxy.call("connect_push_supplier", |encoder| Ior::NIL.encode(encoder));
+    assert!(matches!(connected, Outcome::Results(_)), "{connected:?}");
+    for number in 0..20 {
+        let endian = Endian::from_flag(number % 2 == 0);
+        let any = Any::new(tick(), &tick_value(number), Format::utf8(endian));
+        let any = any.expect("it is of its type");
+        let pushed = proxy.call("push", |encoder| any.encode(encoder));
+        assert!(matches!(pushed, Outcome::Results(_)), "{pushed:?}");
+    }
+    for number in 0..20 {
+        let any = received
+            .recv_timeout(floe_tests::peer::PATIENCE)
+            .expect("it arrives");
+        assert_eq!(
+            (&**any.code(), any.value()),
+            (&tick(), Ok(tick_value(number)))
+        );
+    }
+}
+
+#[test]
+fn wireshark_finds_nothing_malformed_in_what_we_send() {
+    if !peers::has_program_or_skip("tshark") {
+        return;
+    }
+    for version in [Version::V1_0, Version::V1_1, Version::V1_2] {
+        for endian in [Endian::Big, Endian::Little] {
+            let settings = ConnectionSettings {
+                version,
+                endian,
+                ..settings()
+            };
+            let orb = Orb::start(settings.clone());
+            serve_feed(&orb);
+            let mut client = Client::connect(&orb.resolve("feed"), settings);
+            let (code, value) = match version {
+                Version::V1_0 => (order(), order_value(1, vec![order_value(2, vec![])])),
+                _ => (tick(), tick_value(3)),
+            };
+            let any = Any::new(code, &value, Format::utf8(endian)).expect("it is of its type");
+            let _ = client.call("echo", |encoder| any.encode(encoder));
+            let _ = client.call("refuse", |encoder| encoder.string("why"));
+            let _ = client.call("fail", |_| Ok(()));
+            let _ = client.locate();
+            let recorded = orb.recorded();
+            let seen = capture::dissect(&recorded);
+            // Four questions and four answers, by the numbers of their types.
+            let expected = ["0", "1", "0", "1", "0", "1", "3", "4"];
+            assert_eq!(seen.types, expected, "GIOP {version}, {endian:?}");
+            assert_eq!(seen.complaints, [""; 0], "GIOP {version}, {endian:?}");
+        }
+    }
 }

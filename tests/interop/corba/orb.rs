@@ -87,14 +87,25 @@ impl Orb {
         format!("corbaloc:iiop:1.2@127.0.0.1:{}/NameService", self.port)
     }
 
-    /// Serves an object, and binds it below the root of the naming service.
-    pub(crate) fn serve_object(&self, type_id: &str, name: &str, servant: Servant) {
+    /// The object that is bound to a name below the root.
+    pub(crate) fn resolve(&self, name: &str) -> Ior {
+        let name = Name::parse(name).expect("it is a name");
+        let world = self.world.lock().expect("no thread panics");
+        world.naming.resolve(&name).expect("it is bound")
+    }
+
+    /// Serves an object, and binds it below the root of the naming service. Returns its reference.
+    pub(crate) fn serve_object(&self, type_id: &str, name: &str, servant: Servant) -> Ior {
         let key = Bytes::copy_from_slice(name.as_bytes());
         let mut world = self.world.lock().expect("no thread panics");
         let reference = world.references.to(type_id, key.clone());
         world.servants.insert(key, servant);
         let name = Name::parse(name).expect("it is a name");
-        world.naming.bind(&name, reference).expect("it is free");
+        world
+            .naming
+            .bind(&name, reference.clone())
+            .expect("it is free");
+        reference
     }
 
     /// The bytes of the first connection so far: true for those of the client.

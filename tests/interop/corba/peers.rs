@@ -92,6 +92,80 @@ impl Python {
     }
 }
 
+/// Returns true if Debian's program is there, and reports it as missing otherwise.
+pub(crate) fn has_program_or_skip(program: &str) -> bool {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let mut folders = env::split_paths(&path).chain(["/usr/sbin".into()]);
+    let is_there = folders.any(|folder| folder.join(program).is_file());
+    if !is_there {
+        skip::report(
+            program,
+            "it is not in PATH: cargo xtask install installs it",
+        );
+    }
+    is_there
+}
+
+/// A running omniEvents of Debian, with its omniORB, which registers itself with a naming service.
+pub(crate) struct Events {
+    folder: PathBuf,
+    naming: String,
+    _peer: Peer,
+}
+
+impl Events {
+    /// Starts it on a free port.
+    pub(crate) fn start(naming: &str) -> Self {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("there is a port");
+        let port = listener.local_addr().expect("it listens").port();
+        drop(listener);
+        let folder = env::temp_dir().join(format!("floe-events-{}-{port}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("there is room");
+        let naming = format!("NameService={naming}");
+        let mut command = Command::new("/usr/sbin/omniEvents");
+        command
+            .args(["-f", "-p", &port.to_string(), "-l"])
+            .arg(&folder)
+            // Its own code set is ISO 8859-1 otherwise, and it refuses text with other characters.
+            .args(["-ORBnativeCharCodeSet", "UTF-8"])
+            .args([
+                "-ORBendPointPublish",
+                "giop:tcp:127.0.0.1:",
+                "-ORBInitRef",
+                &naming,
+            ]);
+        let peer = Peer::start("omniEvents", &mut command);
+        Self {
+            folder,
+            naming,
+            _peer: peer,
+        }
+    }
+
+    /// Makes a channel, and binds it in the naming service.
+    pub(crate) fn create_channel(&self, name: &str) {
+        // The factory is there when the server has registered itself, which takes it a moment.
+        let deadline = std::time::Instant::now() + floe_tests::peer::PATIENCE;
+        loop {
+            let output = Command::new("eventc")
+                .args(["-n", name, "-ORBInitRef", &self.naming])
+                .output();
+            let output = output.expect("eventc comes with omniEvents");
+            if output.status.success() {
+                return;
+            }
+            assert!(std::time::Instant::now() < deadline, "{output:?}");
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+    }
+}
+
+impl Drop for Events {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
 /// A running omniNames.
 pub(crate) struct Names {
     pub(crate) port: u16,
