@@ -1,4 +1,4 @@
-//! What a CORBA peer sends: messages, TypeCodes, values of `any`, and references as text.
+//! Bytes as a CORBA peer sends them: messages, TypeCodes, values of `any`, and references as text.
 
 use bytes::{Bytes, BytesMut};
 use floe_giop::any::Any;

@@ -15,14 +15,14 @@ impl Value {
     /// # Errors
     /// [`DecodeError`]: the bytes are no such value, or a limit of `any/` is reached.
     pub fn decode(code: &TypeCode, from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
-        let mut reading = Reading(Budget::new());
+        let mut reading = ValueReader(Budget::new());
         reading.value(&TypePath::new(code), from, 0)
     }
 }
 
-struct Reading(Budget);
+struct ValueReader(Budget);
 
-impl Reading {
+impl ValueReader {
     fn value(
         &mut self,
         path: &TypePath<'_>,

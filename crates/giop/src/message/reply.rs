@@ -47,7 +47,7 @@ pub struct Reply {
     pub status: ReplyStatus,
     /// Service contexts.
     pub contexts: Vec<ServiceContext>,
-    /// What its kind says: results, an exception, a reference.
+    /// Results, an exception or a reference, as its kind says.
     pub body: Body,
 }
 

@@ -27,9 +27,9 @@ pub enum ParseErrorKind {
     Decode(DecodeError),
     /// A part of a `corbaloc` is wrong: what was expected, and what came.
     Corbaloc {
-        /// What was expected.
+        /// The text that was expected there.
         expected: &'static str,
-        /// What came.
+        /// The text that came.
         got: String,
     },
     /// It names an initial reference of the ORB (`corbaloc:rir:`), which only the program knows.

@@ -42,7 +42,7 @@ pub struct IiopProfile {
     pub port: u16,
     /// The key of the object, which means something to its server alone.
     pub key: Bytes,
-    /// What else there is to say; none in 1.0.
+    /// Further facts about the server; none in 1.0.
     pub components: Vec<Component>,
 }
 

@@ -31,7 +31,7 @@ impl TypeCode {
         weight_left: &mut usize,
     ) -> Result<Arc<Self>, DecodeError> {
         let here = decoder.clone();
-        let mut reading = Reading {
+        let mut reading = TypeCodeReader {
             nodes: Vec::new(),
             places: HashMap::new(),
             weight: 0,
@@ -41,7 +41,7 @@ impl TypeCode {
     }
 }
 
-struct Reading {
+struct TypeCodeReader {
     nodes: Vec<Node>,
     /// The offset at which each one began, in the outermost bytes.
     places: HashMap<usize, NodeId>,
@@ -49,7 +49,7 @@ struct Reading {
     weight: usize,
 }
 
-impl Reading {
+impl TypeCodeReader {
     fn type_code(
         &mut self,
         decoder: &mut Decoder<'_>,
