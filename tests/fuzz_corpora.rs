@@ -12,6 +12,8 @@ mod access_trust;
 mod access_users;
 #[path = "../fuzz/src/compression.rs"]
 mod compression;
+#[path = "../fuzz/src/giop.rs"]
+mod giop;
 #[path = "../fuzz/src/json_value.rs"]
 mod json_value;
 #[path = "../fuzz/src/log_segment.rs"]
@@ -142,6 +144,12 @@ fn every_users_file_of_the_corpus_ends_well_whole_and_cut() {
 fn every_record_of_a_store_of_the_corpus_ends_well_whole_cut_and_bit_flipped() {
     replay("store_record", store_record::run);
     cut_and_flip("store_record", store_record::run);
+}
+
+#[test]
+fn every_piece_of_giop_of_the_corpus_ends_well_whole_cut_and_bit_flipped() {
+    replay("giop", giop::run);
+    cut_and_flip("giop", giop::run);
 }
 
 #[test]

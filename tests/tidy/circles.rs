@@ -24,7 +24,7 @@ struct Layout {
     groups: &'static [&'static str],
 }
 
-const CRATES: [Layout; 3] = [
+const CRATES: [Layout; 4] = [
     Layout {
         source: "crates/runtime/src/",
         groups: &[],
@@ -35,6 +35,10 @@ const CRATES: [Layout; 3] = [
     },
     Layout {
         source: "crates/wire/src/",
+        groups: &[],
+    },
+    Layout {
+        source: "crates/giop/src/",
         groups: &[],
     },
 ];

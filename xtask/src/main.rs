@@ -9,8 +9,8 @@ mod dist;
 mod fuzz;
 mod gate;
 mod interop38;
-mod interop_mcap;
 mod packages;
+mod python_package;
 mod soak;
 mod tally;
 mod test_programs;
@@ -41,7 +41,8 @@ fn run(words: &[&str]) -> Result<bool, String> {
         }
         ["test"] => Ok(gate::test()),
         ["interop-38"] => Ok(interop38::run()),
-        ["interop-mcap"] => Ok(interop_mcap::run()),
+        ["interop-mcap"] => Ok(python_package::MCAP.run_tests()),
+        ["interop-corba"] => Ok(python_package::OMNIORB.run_tests()),
         ["install"] => Ok(packages::install()),
         ["install", "--lab"] => Ok(packages::install_with_lab()),
         ["soak", options @ ..] => Ok(soak::run(options)),
@@ -87,6 +88,8 @@ cargo xtask TASK
   dist-test    installs the Debian package, starts its service, publishes an event and removes all again; needs root
   crates       packs each crate for crates.io, and builds it from what is packed
   interop-38   tests with Ice 3.8 for Python, and notes the result in tests/interop/ice38.txt
+  interop-corba
+               floe-giop with omniORB for Python
   interop-mcap reads a recording of `floe record` with the mcap package of Python
 
 Single steps of `test`:

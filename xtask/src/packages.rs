@@ -5,7 +5,8 @@ use std::process::Command;
 
 use crate::command::{command, first_line, succeeds, succeeds_silently};
 
-/// Ice 3.7 with its C++ and Python mappings, its services and tools, and a C++ compiler.
+/// Ice 3.7 with its C++ and Python mappings, its services and tools, and a C++ compiler; an event service of CORBA, and
+/// a program that takes its messages apart.
 const INTEROP: &[&str] = &[
     "zeroc-ice-all-dev",
     "python3-zeroc-ice",
@@ -16,10 +17,12 @@ const INTEROP: &[&str] = &[
     "zeroc-icegrid",
     "zeroc-ice-compilers",
     "g++",
+    "omnievents",
+    "tshark",
 ];
 
 /// The peers of the lab beside Ice: omniORB, Fast CDR, Protocol Buffers, Cap'n Proto, Cyclone DDS, gSOAP,
-/// gRPC, ZeroMQ, omniEvents, mosquitto, NATS and Redis; and what ActiveMQ Artemis needs for its journal, and is
+/// gRPC, ZeroMQ, what omniEvents is compiled with, mosquitto, NATS and Redis; and what ActiveMQ Artemis needs for its journal, and is
 /// fetched and compiled with.
 const LAB: &[&str] = &[
     "libomniorb4-dev",
@@ -38,7 +41,6 @@ const LAB: &[&str] = &[
     "libgrpc++-dev",
     "protobuf-compiler-grpc",
     "libzmq3-dev",
-    "omnievents",
     "libomnievents-dev",
     "mosquitto",
     "libmosquitto-dev",
