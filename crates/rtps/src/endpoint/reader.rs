@@ -100,6 +100,13 @@ impl Reader {
         true
     }
 
+    /// Begins with what a writer sends first, because it would send its whole history to a reader that asks for it.
+    pub(crate) fn skip_history(&mut self, guid: Guid) {
+        if let Some(proxy) = self.proxies.get_mut(&guid) {
+            proxy.skips_history = true;
+        }
+    }
+
     /// The writer is reached elsewhere now.
     pub(crate) fn move_writer(&mut self, guid: Guid, to: SocketAddr) {
         if let Some(proxy) = self.proxies.get_mut(&guid) {

@@ -27,6 +27,9 @@ pub(super) struct WriterProxy {
     pub(super) partial: BTreeMap<SequenceNumber, Reassembly>,
     /// The memory of both, about.
     pub(super) held_bytes: usize,
+    /// The writer sends its history to every reader that asks for it, and this reader wants none, so it begins with what
+    /// comes first.
+    pub(super) skips_history: bool,
     /// The last sample of which the writer told, once it has told something.
     pub(super) last: Option<SequenceNumber>,
     /// Answer the writer, at this time or later.
@@ -89,6 +92,7 @@ impl WriterProxy {
             pending: BTreeMap::new(),
             partial: BTreeMap::new(),
             held_bytes: 0,
+            skips_history: false,
             last: None,
             answer_at: is_reliable.then_some(now),
             greeting_pause: GREETING_PAUSE_MIN,
@@ -106,7 +110,11 @@ impl WriterProxy {
 
     /// Returns true if a sample of this number is expected, now or later. Numbers far ahead are asked for when it is their
     /// turn.
-    pub(super) fn expects(&self, number: SequenceNumber) -> bool {
+    pub(super) fn expects(&mut self, number: SequenceNumber) -> bool {
+        if std::mem::take(&mut self.skips_history) {
+            self.next = number;
+            self.irrelevant_below = number;
+        }
         let ahead = number.0.saturating_sub(self.next.0);
         (0..REORDER_WINDOW).contains(&ahead)
             && number >= self.irrelevant_below
@@ -144,6 +152,10 @@ impl WriterProxy {
             return Told::Nothing;
         }
         let is_first = self.last.is_none();
+        if std::mem::take(&mut self.skips_history) {
+            self.next = heartbeat.last.next();
+            self.irrelevant_below = self.next;
+        }
         self.last = Some(heartbeat.last);
         let mut lost = 0;
         if heartbeat.first > self.next {

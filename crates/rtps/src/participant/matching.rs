@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use crate::discovery::EndpointData;
-use crate::guid::{EntityId, Guid, GuidPrefix};
-use crate::qos::{incompatible_policy, share_a_partition};
+use crate::guid::{EntityId, Guid, GuidPrefix, VendorId};
+use crate::qos::{Durability, incompatible_policy, share_a_partition};
 
 use super::Participant;
 use super::event::Event;
@@ -108,12 +108,21 @@ impl Participant {
             }
             Fit::Match => {
                 let (to, lease) = (remote.address_of(theirs), theirs.qos.liveliness.lease);
+                // observed: Cyclone 0.10.2 leaves it to a volatile reader to skip the history; others send gaps.
+                let skips_history = remote.data.vendor == VendorId::CYCLONE
+                    && theirs.qos.durability > Durability::Volatile
+                    && reader.data().qos.durability == Durability::Volatile;
                 let Some(to) = to else {
                     self.counters.unreachable += 1;
                     return;
                 };
-                let reader = self.readers.get_mut(&local);
-                if reader.is_some_and(|reader| reader.add_writer(guid, to, lease, now)) {
+                let Some(reader) = self.readers.get_mut(&local) else {
+                    return;
+                };
+                if reader.add_writer(guid, to, lease, now) {
+                    if skips_history {
+                        reader.skip_history(guid);
+                    }
                     self.readers_of.entry(guid).or_default().push(local);
                     self.tell(Event::Matched {
                         local,

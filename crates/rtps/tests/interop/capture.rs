@@ -14,7 +14,7 @@ pub(crate) struct Capture {
 
 impl Capture {
     pub(crate) fn add(&mut self, from: SocketAddr, to: SocketAddr, bytes: &[u8]) {
-        if bytes.is_empty() || self.packets.len() >= PACKETS_MAX {
+        if self.packets.len() >= PACKETS_MAX {
             return;
         }
         let len = |more: usize| u16::try_from(bytes.len() + more).expect("a datagram").to_be_bytes();

@@ -21,6 +21,8 @@ pub(crate) struct Driver {
     pub(crate) participant: Participant,
     pub(crate) events: Vec<Event>,
     pub(crate) capture: Capture,
+    /// What has come, if it is kept.
+    pub(crate) record: Option<Vec<(SocketAddr, Vec<u8>)>>,
     sender: UdpSocket,
     incoming: Receiver<Datagram>,
 }
@@ -57,6 +59,7 @@ impl Driver {
             participant,
             events: Vec::new(),
             capture: Capture::default(),
+            record: None,
             sender,
             incoming,
         }
@@ -109,6 +112,13 @@ impl Driver {
     }
 
     fn handle(&mut self, (from, to, bytes): Datagram) {
+        if bytes.is_empty() {
+            // Nothing came: see `read`.
+            return;
+        }
+        if let Some(record) = &mut self.record {
+            record.push((from, bytes.clone()));
+        }
         self.capture.add(from, to, &bytes);
         self.participant.handle_datagram(Instant::now(), from, &bytes);
     }

@@ -4,6 +4,7 @@
  *
  * It says `ready` when its endpoint is there, `matched` when another is, one line for each sample that it has read, and
  * `written` when everything is acknowledged. It ends when its standard input does, or when a subscriber has read all.
+ * A publisher of one sample then disposes of it.
  */
 #include <inttypes.h>
 #include <poll.h>
@@ -81,6 +82,12 @@ static void publish(dds_qos_t *qos, int32_t first, int32_t count, uint32_t raw_l
   check(dds_wait_for_acks(writer, DDS_SECS(50)), "acknowledgements");
   puts("written");
   while (is_input_open()) dds_sleepfor(DDS_MSECS(20));
+  if (count == 1) {
+    Telemetry_Sample sample;
+    fill(&sample, first, 0);
+    check(dds_dispose(writer, &sample), "dispose");
+    check(dds_wait_for_acks(writer, DDS_SECS(50)), "acknowledgement of the end");
+  }
 }
 
 static void subscribe(dds_qos_t *qos, int32_t count) {
