@@ -299,7 +299,6 @@ fn record_the_vectors() {
     driver.wait_for_matches(ours, 1);
     driver.wait_for_acknowledgements(ours);
     let mut publisher = cyclone.start(Discovery::Peers, domain, "pub volatile 0 5 4000");
-    publisher.line_after("matched");
     driver.read(theirs, 5);
     publisher.close_input();
     driver.run(Duration::from_secs(2));

@@ -15,6 +15,8 @@ pub(crate) struct Faults {
     pub(crate) lost: u64,
     /// Datagrams in a thousand that come twice.
     pub(crate) twice: u64,
+    /// Damaged copies that come with each datagram.
+    pub(crate) damaged: u64,
     /// The longest way of a datagram, in microseconds; every one takes between a tenth of it and all of it.
     pub(crate) delay_max: u64,
 }
@@ -23,11 +25,13 @@ impl Faults {
     pub(crate) const NONE: Self = Self {
         lost: 0,
         twice: 0,
+        damaged: 0,
         delay_max: 100,
     };
     pub(crate) const BAD: Self = Self {
         lost: 200,
         twice: 100,
+        damaged: 0,
         delay_max: 20_000,
     };
 }
@@ -110,11 +114,6 @@ impl Network {
         self.nodes.len() - 1
     }
 
-    /// Where a node sends from.
-    pub(crate) fn address(&self, node: usize) -> SocketAddr {
-        self.nodes[node].discovery
-    }
-
     /// Takes a node away, without a word.
     pub(crate) fn kill(&mut self, node: usize) {
         self.nodes.remove(node);
@@ -182,7 +181,46 @@ impl Network {
         }
     }
 
-    pub(crate) fn send(&mut self, from: SocketAddr, transmit: Transmit) {
+    fn send(&mut self, from: SocketAddr, transmit: Transmit) {
+        for _ in 0..self.faults.damaged {
+            let bytes = self.damaged(transmit.bytes.clone());
+            let to = transmit.to;
+            self.put(from, Transmit { to, bytes });
+        }
+        self.put(from, transmit);
+    }
+
+    /// Damages a datagram in one or two places.
+    fn damaged(&mut self, mut bytes: Vec<u8>) -> Vec<u8> {
+        for _ in 0..=self.below(2) {
+            if bytes.is_empty() {
+                break;
+            }
+            let at = self.below(bytes.len() as u64) as usize;
+            match self.below(10) {
+                0 => bytes.truncate(at),
+                1..5 => bytes[at] = self.below(256) as u8,
+                5..8 => {
+                    let words = [0_u32, 1, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff];
+                    let word = words[self.below(5) as usize].to_le_bytes();
+                    let start = at / 4 * 4;
+                    let end = (start + 4).min(bytes.len());
+                    bytes[start..end].copy_from_slice(&word[..end - start]);
+                }
+                8 => {
+                    let end = (at + 1 + self.below(8) as usize).min(bytes.len());
+                    bytes.drain(at..end);
+                }
+                _ => {
+                    let count = 1 + self.below(8) as usize;
+                    bytes.splice(at..at, std::iter::repeat_n(0, count));
+                }
+            }
+        }
+        bytes
+    }
+
+    fn put(&mut self, from: SocketAddr, transmit: Transmit) {
         let times = 1 + u64::from(self.below(1000) < self.faults.twice);
         for _ in 0..times {
             if self.below(1000) < self.faults.lost {
