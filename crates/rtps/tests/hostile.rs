@@ -18,7 +18,9 @@ fn recorded() -> Vec<(SocketAddr, Vec<u8>)> {
     let datagrams = lines.map(|line| {
         let (port, hex) = line.split_once(' ').expect("a port and bytes");
         let octets = (0..hex.len()).step_by(2);
-        let bytes = octets.map(|at| u8::from_str_radix(&hex[at..at + 2], 16).expect("hex")).collect();
+        let bytes = octets
+            .map(|at| u8::from_str_radix(&hex[at..at + 2], 16).expect("hex"))
+            .collect();
         let port = port.parse().expect("a port");
         (SocketAddr::from(([127, 0, 0, 1], port)), bytes)
     });
@@ -47,8 +49,15 @@ impl Victim {
         let writer = participant
             .create_writer(options(Qos::of_writer().transient_local()), now)
             .expect("it can be");
-        let reader = participant.create_reader(options(Qos::of_reader()), now).expect("it can be");
-        let mut victim = Self { participant, writer, reader, now };
+        let reader = participant
+            .create_reader(options(Qos::of_reader()), now)
+            .expect("it can be");
+        let mut victim = Self {
+            participant,
+            writer,
+            reader,
+            now,
+        };
         for len in [40, 40, 40, 10_000] {
             victim.write(len);
         }
@@ -57,7 +66,9 @@ impl Victim {
 
     fn write(&mut self, len: usize) {
         let sample = Sample::written(Representation::CDR_LE.join(&vec![7; len]));
-        self.participant.write(self.writer, sample, self.now).expect("there is room");
+        self.participant
+            .write(self.writer, sample, self.now)
+            .expect("there is room");
     }
 
     /// Handles a datagram a little later, and sends all there is to send; returns how many datagrams that were.
@@ -104,13 +115,26 @@ fn what_cyclone_sent_is_understood_as_it_was() {
         taken += victim.take_all();
     }
     assert_eq!(taken, 5);
-    let found = events.iter().filter(|event| matches!(event, Event::ParticipantFound { .. })).count();
-    let matched = events.iter().filter(|event| matches!(event, Event::Matched { .. })).count();
+    let found = events
+        .iter()
+        .filter(|event| matches!(event, Event::ParticipantFound { .. }))
+        .count();
+    let matched = events
+        .iter()
+        .filter(|event| matches!(event, Event::Matched { .. }))
+        .count();
     assert_eq!((found, matched), (2, 2), "{events:?}");
-    assert!(!events.iter().any(|event| matches!(event, Event::Lost { .. })), "{events:?}");
+    assert!(
+        !events
+            .iter()
+            .any(|event| matches!(event, Event::Lost { .. })),
+        "{events:?}"
+    );
     assert_eq!(victim.participant.counters().malformed, 0);
     let reason = LossReason::Ended;
-    let ended = events.iter().any(|event| matches!(event, Event::ParticipantLost { reason: why, .. } if *why == reason));
+    let ended = events
+        .iter()
+        .any(|event| matches!(event, Event::ParticipantLost { reason: why, .. } if *why == reason));
     assert!(ended, "{events:?}");
 }
 
@@ -160,9 +184,17 @@ fn ten_thousand_damaged_datagrams_cost_little_and_the_next_conversation_works() 
             victim.handle(*from, bytes);
             taken += victim.take_all();
             let events = victim.events();
-            matched += events.iter().filter(|event| matches!(event, Event::Matched { .. })).count();
+            matched += events
+                .iter()
+                .filter(|event| matches!(event, Event::Matched { .. }))
+                .count();
         }
-        assert_eq!((matched, taken), (2, 5), "seed {seed}: {:?}", victim.participant.counters());
+        assert_eq!(
+            (matched, taken),
+            (2, 5),
+            "seed {seed}: {:?}",
+            victim.participant.counters()
+        );
     }
 }
 
@@ -176,6 +208,9 @@ fn an_info_reply_is_skipped() {
     bytes.extend([0; 12]);
     bytes.extend([127, 0, 0, 1]);
     while victim.participant.poll_transmit(victim.now).is_some() {}
-    assert_eq!(victim.handle(SocketAddr::from(([127, 0, 0, 1], 7)), &bytes), 0);
+    assert_eq!(
+        victim.handle(SocketAddr::from(([127, 0, 0, 1], 7)), &bytes),
+        0
+    );
     assert_eq!(victim.participant.counters().malformed, 0);
 }

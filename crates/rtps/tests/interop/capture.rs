@@ -17,7 +17,11 @@ impl Capture {
         if self.packets.len() >= PACKETS_MAX {
             return;
         }
-        let len = |more: usize| u16::try_from(bytes.len() + more).expect("a datagram").to_be_bytes();
+        let len = |more: usize| {
+            u16::try_from(bytes.len() + more)
+                .expect("a datagram")
+                .to_be_bytes()
+        };
         let mut packet = vec![0x45, 0];
         packet.extend(len(28));
         packet.extend([0, 0, 0x40, 0, 64, 17, 0, 0]);

@@ -37,7 +37,10 @@ impl Cyclone {
     pub(crate) fn or_skip(language: Language) -> Option<Self> {
         match language {
             Language::C => match compiled() {
-                Ok(program) => Some(Self { program, arguments: Vec::new() }),
+                Ok(program) => Some(Self {
+                    program,
+                    arguments: Vec::new(),
+                }),
                 Err(reason) => {
                     skip::report("cyclonedds", &reason);
                     None
@@ -106,10 +109,15 @@ fn compiled() -> Result<PathBuf, String> {
 
 fn run(command: &mut Command) -> Result<(), String> {
     let hint = "cargo xtask install provides cyclonedds-dev and cyclonedds-tools";
-    let output = command.output().map_err(|error| format!("{command:?}: {error}; {hint}"))?;
+    let output = command
+        .output()
+        .map_err(|error| format!("{command:?}: {error}; {hint}"))?;
     match output.status.success() {
         true => Ok(()),
-        false => Err(format!("{command:?}: {}; {hint}", String::from_utf8_lossy(&output.stderr))),
+        false => Err(format!(
+            "{command:?}: {}; {hint}",
+            String::from_utf8_lossy(&output.stderr)
+        )),
     }
 }
 

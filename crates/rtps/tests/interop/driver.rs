@@ -37,7 +37,8 @@ impl Driver {
         let ports = DomainPorts::of(domain).expect("the domain exists");
         let (discovery, samples) = bind(ports);
         let (to_loop, incoming) = mpsc::channel();
-        let [at_discovery, at_samples] = [&discovery, &samples].map(|socket| socket.local_addr().expect("it is bound"));
+        let [at_discovery, at_samples] =
+            [&discovery, &samples].map(|socket| socket.local_addr().expect("it is bound"));
         let announce_to = match multicast {
             true => vec![SocketAddr::from((SPDP_GROUP, ports.discovery_multicast()))],
             false => ports.peers_of(Ipv4Addr::LOCALHOST.into(), 10).collect(),
@@ -104,7 +105,9 @@ impl Driver {
             self.handle(first);
             // What came with it; not more, so that what is to be sent has its turn.
             for _ in 0..64 {
-                let Ok(next) = self.incoming.try_recv() else { break };
+                let Ok(next) = self.incoming.try_recv() else {
+                    break;
+                };
                 self.handle(next);
             }
         }
@@ -120,7 +123,8 @@ impl Driver {
             record.push((from, bytes.clone()));
         }
         self.capture.add(from, to, &bytes);
-        self.participant.handle_datagram(Instant::now(), from, &bytes);
+        self.participant
+            .handle_datagram(Instant::now(), from, &bytes);
     }
 
     fn send_all(&mut self) {
@@ -138,7 +142,10 @@ impl Driver {
     /// Writes a sample as soon as there is room.
     pub(crate) fn write(&mut self, writer: EntityId, sample: &Sample) {
         self.run_till("room for a sample", |driver| {
-            match driver.participant.write(writer, sample.clone(), Instant::now()) {
+            match driver
+                .participant
+                .write(writer, sample.clone(), Instant::now())
+            {
                 Ok(_) => true,
                 Err(WriteError::Full { .. }) => false,
                 Err(error) => panic!("{error}"),
@@ -168,7 +175,10 @@ impl Driver {
     /// Waits until everything is acknowledged.
     pub(crate) fn wait_for_acknowledgements(&mut self, writer: EntityId) {
         self.run_till("acknowledgements", |driver| {
-            driver.participant.unacknowledged(writer).all(|(_, count)| count == 0)
+            driver
+                .participant
+                .unacknowledged(writer)
+                .all(|(_, count)| count == 0)
         });
     }
 }
@@ -192,11 +202,14 @@ fn bind(ports: DomainPorts) -> (UdpSocket, UdpSocket) {
             return (discovery, samples);
         }
     }
-    panic!("expected a free index of a participant below 10 in this domain; end what uses its ports");
+    panic!(
+        "expected a free index of a participant below 10 in this domain; end what uses its ports"
+    );
 }
 
 fn group(port: u16) -> UdpSocket {
-    let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP)).expect("a socket can be made");
+    let socket =
+        Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP)).expect("a socket can be made");
     socket.set_reuse_address(true).expect("it can be shared");
     let address = SocketAddr::from((SPDP_GROUP, port));
     socket.bind(&address.into()).expect("others share it, too");

@@ -30,12 +30,16 @@ fn options(qos: Qos) -> EndpointOptions {
 }
 
 fn writer(driver: &mut Driver, qos: Qos) -> EntityId {
-    let made = driver.participant.create_writer(options(qos), Instant::now());
+    let made = driver
+        .participant
+        .create_writer(options(qos), Instant::now());
     made.expect("it can be")
 }
 
 fn reader(driver: &mut Driver, qos: Qos) -> EntityId {
-    let made = driver.participant.create_reader(options(qos), Instant::now());
+    let made = driver
+        .participant
+        .create_reader(options(qos), Instant::now());
     made.expect("it can be")
 }
 
@@ -55,7 +59,9 @@ fn publish_to(cyclone: &Cyclone, domain: u32, discovery: Discovery, count: i32, 
     peer.ready();
     driver.wait_for_matches(writer, 1);
     // The peer must know of us as well before a volatile sample is for it; that its reader has answered says so.
-    driver.run_till("the peer to match", |_| peer.line_within(Duration::ZERO).is_some());
+    driver.run_till("the peer to match", |_| {
+        peer.line_within(Duration::ZERO).is_some()
+    });
     for k in 0..count {
         driver.write(writer, &sample(k, raw_len));
     }
@@ -70,11 +76,26 @@ fn publish_to(cyclone: &Cyclone, domain: u32, discovery: Discovery, count: i32, 
 fn read_from(cyclone: &Cyclone, domain: u32, discovery: Discovery, count: i32, raw_len: usize) {
     let mut driver = Driver::new(domain, discovery == Discovery::Multicast);
     let reader = reader(&mut driver, Qos::of_reader());
-    let mut peer = cyclone.start(discovery, domain, &format!("pub volatile 0 {count} {raw_len}"));
+    let mut peer = cyclone.start(
+        discovery,
+        domain,
+        &format!("pub volatile 0 {count} {raw_len}"),
+    );
     let got = driver.read(reader, count as usize);
-    let lines: Vec<_> = got.iter().map(|received| line_of(&received.sample.payload)).collect();
-    assert!(lines.iter().eq(&(0..count).map(|k| line(k, raw_len)).collect::<Vec<_>>()), "{lines:?}");
-    assert!(got.iter().all(|received| received.sample.timestamp.is_some()));
+    let lines: Vec<_> = got
+        .iter()
+        .map(|received| line_of(&received.sample.payload))
+        .collect();
+    assert!(
+        lines
+            .iter()
+            .eq(&(0..count).map(|k| line(k, raw_len)).collect::<Vec<_>>()),
+        "{lines:?}"
+    );
+    assert!(
+        got.iter()
+            .all(|received| received.sample.timestamp.is_some())
+    );
     driver.run_till("the peer to be satisfied", |_| {
         peer.line_within(Duration::ZERO).as_deref() == Some("written")
     });
@@ -143,7 +164,10 @@ fn late_readers_get_the_history_both_ways() {
     driver.wait_for_matches(writer, 1);
     let mut lines = Vec::new();
     driver.run_till("the history", |_| {
-        lines.extend(peer.line_within(Duration::ZERO).filter(|line| line != "matched"));
+        lines.extend(
+            peer.line_within(Duration::ZERO)
+                .filter(|line| line != "matched"),
+        );
         lines.len() == 100
     });
     assert_eq!(lines, (0..100).map(|k| line(k, 5)).collect::<Vec<_>>());
@@ -155,7 +179,10 @@ fn late_readers_get_the_history_both_ways() {
     driver.read(first, 100);
     let late = reader(&mut driver, Qos::of_reader().transient_local());
     let got = driver.read(late, 100);
-    let lines: Vec<_> = got.iter().map(|received| line_of(&received.sample.payload)).collect();
+    let lines: Vec<_> = got
+        .iter()
+        .map(|received| line_of(&received.sample.payload))
+        .collect();
     assert_eq!(lines, (0..100).map(|k| line(k, 5)).collect::<Vec<_>>());
     // A volatile reader gets nothing of it.
     let volatile = reader(&mut driver, Qos::of_reader());
@@ -185,7 +212,10 @@ fn each_side_is_killed_and_comes_back() {
     peer.ready();
     let mut got = Vec::new();
     driver.run_till("the history after the peer was killed", |_| {
-        got.extend(peer.line_within(Duration::ZERO).filter(|line| line != "matched"));
+        got.extend(
+            peer.line_within(Duration::ZERO)
+                .filter(|line| line != "matched"),
+        );
         !got.is_empty()
     });
     assert_eq!(got, [line(1, 5)]);
@@ -199,7 +229,12 @@ fn each_side_is_killed_and_comes_back() {
     driver.wait_for_acknowledgements(ours);
     assert_eq!(peer.line(), line(2, 5));
     // The participant that was killed is given up when its lease is over.
-    let lost = |driver: &mut Driver| driver.events.iter().any(|event| matches!(event, Event::ParticipantLost { .. }));
+    let lost = |driver: &mut Driver| {
+        driver
+            .events
+            .iter()
+            .any(|event| matches!(event, Event::ParticipantLost { .. }))
+    };
     peer.close_input();
     driver.run_till("the end of the peer", lost);
 }
@@ -215,7 +250,9 @@ fn the_end_of_an_instance_goes_both_ways() {
     let mut peer = cyclone.start(Discovery::Peers, domain, "sub volatile 0 2 0");
     peer.ready();
     driver.wait_for_matches(writer, 1);
-    driver.run_till("the peer to match", |_| peer.line_within(Duration::ZERO).is_some());
+    driver.run_till("the peer to match", |_| {
+        peer.line_within(Duration::ZERO).is_some()
+    });
     driver.write(writer, &sample(7, 5));
     driver.wait_for_acknowledgements(writer);
     assert_eq!(peer.line(), line(7, 5));
@@ -243,14 +280,21 @@ fn tshark_finds_nothing_malformed_in_a_conversation() {
     };
     let version = Command::new("tshark").arg("--version").output();
     if !version.is_ok_and(|output| output.status.success()) {
-        return skip::report("tshark", "it does not start; cargo xtask install provides it");
+        return skip::report(
+            "tshark",
+            "it does not start; cargo xtask install provides it",
+        );
     }
     let domain = 49;
     let mut driver = Driver::new(domain, false);
     let ours = writer(&mut driver, Qos::of_writer().transient_local());
     driver.write(ours, &sample(1, 5));
     driver.write(ours, &sample(2, 10_000));
-    let end = Sample::ended(ChangeKind::DisposedAndUnregistered, Some(key_hash(1)), Vec::new());
+    let end = Sample::ended(
+        ChangeKind::DisposedAndUnregistered,
+        Some(key_hash(1)),
+        Vec::new(),
+    );
     driver.write(ours, &end);
     let mut peer = cyclone.start(Discovery::Peers, domain, "sub transient 0 2 0");
     peer.ready();
@@ -268,12 +312,23 @@ fn tshark_finds_nothing_malformed_in_a_conversation() {
             .args(["-r", &file.to_string_lossy(), "-Y", filter])
             .output()
             .expect("it starts");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
-    assert_eq!(tshark("_ws.malformed || _ws.expert.severity >= 0x00600000 || !rtps"), "");
+    assert_eq!(
+        tshark("_ws.malformed || _ws.expert.severity >= 0x00600000 || !rtps"),
+        ""
+    );
     for kind in ["0x15", "0x16", "0x06", "0x07", "0x08", "0x09", "0x0e"] {
-        assert_ne!(tshark(&format!("rtps.sm.id == {kind}")), "", "{kind} was tried");
+        assert_ne!(
+            tshark(&format!("rtps.sm.id == {kind}")),
+            "",
+            "{kind} was tried"
+        );
     }
 }
 

@@ -60,11 +60,21 @@ pub(crate) fn line_of(payload: &[u8]) -> String {
     };
     let mut from = Decoder::new(value, order);
     let mut line = format!("{} {} ", int(&mut from), int(&mut from));
-    let _ = write!(line, "{},{} [", read_double(&mut from), read_double(&mut from));
+    let _ = write!(
+        line,
+        "{},{} [",
+        read_double(&mut from),
+        read_double(&mut from)
+    );
     let count = int(&mut from);
     for i in 0..count {
         let space = if i > 0 { " " } else { "" };
-        let _ = write!(line, "{space}{},{}", read_double(&mut from), read_double(&mut from));
+        let _ = write!(
+            line,
+            "{space}{},{}",
+            read_double(&mut from),
+            read_double(&mut from)
+        );
     }
     let len = int(&mut from) as usize;
     let raw = from.take("raw", len).expect("it is whole");
@@ -82,11 +92,16 @@ pub(crate) fn line_of(payload: &[u8]) -> String {
 }
 
 fn raw(k: i32, len: usize) -> Vec<u8> {
-    (0..len).map(|i| (i * 7) as u8).map(|octet| octet.wrapping_add(k as u8)).collect()
+    (0..len)
+        .map(|i| (i * 7) as u8)
+        .map(|octet| octet.wrapping_add(k as u8))
+        .collect()
 }
 
 fn sum(raw: &[u8]) -> u32 {
-    raw.iter().fold(0, |sum: u32, octet| sum.wrapping_mul(31).wrapping_add(u32::from(*octet)))
+    raw.iter().fold(0, |sum: u32, octet| {
+        sum.wrapping_mul(31).wrapping_add(u32::from(*octet))
+    })
 }
 
 fn label(k: i32) -> String {

@@ -114,29 +114,38 @@ fn every_reliable_sample_arrives_once_and_in_order() {
             assert!(!lost, "seed {seed}: nothing is lost");
         }
         let usage = network.nodes[0].participant.usage();
-        assert_eq!(usage.samples, 1, "seed {seed}: only the announcement of the writer is kept, {usage:?}");
+        assert_eq!(
+            usage.samples, 1,
+            "seed {seed}: only the announcement of the writer is kept, {usage:?}"
+        );
     }
 }
 
 #[test]
 fn damaged_copies_of_all_datagrams_end_no_conversation() {
     for seed in 0..seeds() {
-        let faults = Faults {
-            damaged: 5,
-            ..Faults::NONE
-        };
-        let mut network = Network::new(seed, faults);
+        let mut network = Network::new(seed, Faults::NONE);
         network.add();
         network.add();
         let now = network.now;
-        let writer = network.nodes[0].participant.create_writer(options(keep_all(Qos::of_writer())), now);
+        let writer = network.nodes[0]
+            .participant
+            .create_writer(options(keep_all(Qos::of_writer())), now);
         let writer = writer.expect("it can be");
-        let reader = network.nodes[1].participant.create_reader(options(keep_all(Qos::of_reader())), now);
+        let reader = network.nodes[1]
+            .participant
+            .create_reader(options(keep_all(Qos::of_reader())), now);
         let reader = reader.expect("it can be");
+        network.run_till("matches", |network| {
+            network.has_matches(0, writer, 1) && network.has_matches(1, reader, 1)
+        });
+        network.faults.damaged = 5;
         for number in 0..200 {
             let now = network.now;
             // It may be full while there are many readers that are none.
-            let _ = network.nodes[0].participant.write(writer, sample(number, 40), now);
+            let _ = network.nodes[0]
+                .participant
+                .write(writer, sample(number, 40), now);
             network.run(Duration::from_millis(20));
             take(&mut network, 1, reader);
         }
@@ -148,14 +157,21 @@ fn damaged_copies_of_all_datagrams_end_no_conversation() {
         let mut got = Vec::new();
         network.run_till(&format!("the conversation, seed {seed}"), |network| {
             let now = network.now;
-            if next < 1020 && network.nodes[0].participant.write(writer, sample(next, 40), now).is_ok() {
+            let participant = &mut network.nodes[0].participant;
+            if next < 1300 && participant.write(writer, sample(next, 40), now).is_ok() {
                 next += 1;
             }
+            let is_acknowledged = participant
+                .unacknowledged(writer)
+                .all(|(_, count)| count == 0);
             got.extend(numbers(take(network, 1, reader)));
-            got.last() == Some(&1019)
+            next == 1300 && is_acknowledged
         });
-        got.retain(|number| (1000..2000).contains(number));
-        assert_eq!(got, (1000..1020).collect::<Vec<_>>(), "seed {seed}");
+        got.retain(|number| (1000..1300).contains(number));
+        assert!(got.is_sorted_by(|a, b| a < b), "seed {seed}: {got:?}");
+        // A damaged number of a sample may be that of one that is still to come, which it replaces: without a checksum
+        // nobody can tell.
+        assert!(got.len() >= 290, "seed {seed}: {got:?}");
     }
 }
 

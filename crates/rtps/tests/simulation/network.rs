@@ -185,9 +185,10 @@ impl Network {
         for _ in 0..self.faults.damaged {
             let bytes = self.damaged(transmit.bytes.clone());
             let to = transmit.to;
-            self.put(from, Transmit { to, bytes });
+            // After the true one: nobody can tell which of two is true if there is no checksum.
+            self.put(from, Transmit { to, bytes }, DAMAGED_LATER);
         }
-        self.put(from, transmit);
+        self.put(from, transmit, Duration::ZERO);
     }
 
     /// Damages a datagram in one or two places.
@@ -220,7 +221,7 @@ impl Network {
         bytes
     }
 
-    fn put(&mut self, from: SocketAddr, transmit: Transmit) {
+    fn put(&mut self, from: SocketAddr, transmit: Transmit, later: Duration) {
         let times = 1 + u64::from(self.below(1000) < self.faults.twice);
         for _ in 0..times {
             if self.below(1000) < self.faults.lost {
@@ -229,7 +230,7 @@ impl Network {
             let least = self.faults.delay_max / 10;
             let delay = least + self.below(self.faults.delay_max - least + 1);
             self.sent += 1;
-            let arrival = self.now + Duration::from_micros(delay);
+            let arrival = self.now + Duration::from_micros(delay) + later;
             self.under_way
                 .insert((arrival, self.sent), (from, transmit.clone()));
         }
@@ -256,3 +257,6 @@ impl Network {
         self.nodes[node].participant.matches(endpoint).len() == count
     }
 }
+
+/// How long after a datagram its damaged copies come.
+const DAMAGED_LATER: Duration = Duration::from_millis(5);
