@@ -5,7 +5,8 @@ use std::process::Command;
 
 use crate::command::{command, first_line, succeeds, succeeds_silently};
 
-/// Ice 3.7 with its C++ and Python mappings, its services and tools, and a C++ compiler.
+/// Ice 3.7 with its C++ and Python mappings, its services and tools, and a C++ compiler; Cyclone DDS, and tshark, which reads
+/// what is said to it.
 const INTEROP: &[&str] = &[
     "zeroc-ice-all-dev",
     "python3-zeroc-ice",
@@ -16,9 +17,12 @@ const INTEROP: &[&str] = &[
     "zeroc-icegrid",
     "zeroc-ice-compilers",
     "g++",
+    "cyclonedds-dev",
+    "cyclonedds-tools",
+    "tshark",
 ];
 
-/// The peers of the lab beside Ice: omniORB, Fast CDR, Protocol Buffers, Cap'n Proto, Cyclone DDS, gSOAP,
+/// The peers of the lab beside Ice and Cyclone DDS: omniORB, Fast CDR, Protocol Buffers, Cap'n Proto, gSOAP,
 /// gRPC, ZeroMQ, omniEvents, mosquitto, NATS and Redis; and what ActiveMQ Artemis needs for its journal, and is
 /// fetched and compiled with.
 const LAB: &[&str] = &[
@@ -29,8 +33,6 @@ const LAB: &[&str] = &[
     "protobuf-compiler",
     "libcapnp-dev",
     "capnproto",
-    "cyclonedds-dev",
-    "cyclonedds-tools",
     "libfastrtps-dev",
     "fastddsgen",
     "gsoap",

@@ -82,10 +82,10 @@ impl From<SocketAddr> for Locator {
 /// The group in which participants announce themselves, if nothing else is said. Source: DDSI-RTPS 2.5, 9.6.2.4.1.
 pub const SPDP_GROUP: Ipv4Addr = Ipv4Addr::new(239, 255, 0, 1);
 
-/// The domain up to which ports exist: 7400 + 250 * 232 + 10 + 2 * 119 fits 16 bits.
+/// The domain up to which ports exist. In the last one, whose ports begin at 65,400, there are those of 62 participants.
 pub const DOMAIN_MAX: u32 = 232;
 
-/// The highest index of a participant on one host.
+/// The highest index of a participant on one host, so that its ports are below those of the next domain.
 pub const PARTICIPANT_INDEX_MAX: u32 = 119;
 
 /// The ports of a domain.
@@ -158,8 +158,11 @@ mod tests {
     fn ports_that_do_not_exist_are_refused() {
         assert_eq!(DomainPorts::of(DOMAIN_MAX + 1), None);
         let last = DomainPorts::of(DOMAIN_MAX).expect("it exists");
-        assert!(last.user_unicast(PARTICIPANT_INDEX_MAX).is_some());
-        assert_eq!(last.discovery_unicast(PARTICIPANT_INDEX_MAX + 1), None);
+        assert_eq!(last.user_unicast(61), Some(65_533));
+        assert_eq!(last.user_unicast(PARTICIPANT_INDEX_MAX), None);
+        let first = DomainPorts::of(0).expect("it exists");
+        assert_eq!(first.user_unicast(PARTICIPANT_INDEX_MAX), Some(7649));
+        assert_eq!(first.discovery_unicast(PARTICIPANT_INDEX_MAX + 1), None);
     }
 
     #[test]
