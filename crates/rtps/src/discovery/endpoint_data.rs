@@ -1,4 +1,4 @@
-//! What a writer or a reader tells about itself.
+//! The announcement of a writer or a reader.
 
 use core::net::SocketAddr;
 
@@ -25,7 +25,7 @@ pub struct EndpointData {
     pub topic: String,
     /// The type of the samples.
     pub type_name: String,
-    /// What it offers or requests.
+    /// The qualities of service that it offers or requests.
     pub qos: Qos,
     /// Where it is reached, if not where its participant is.
     pub unicast: Vec<SocketAddr>,

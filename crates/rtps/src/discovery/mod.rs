@@ -1,4 +1,4 @@
-//! What participants and endpoints tell about themselves, as parameter lists.
+//! Announcements of participants and endpoints, as parameter lists.
 //!
 //! - [`ParticipantData`]: where a participant is reached, and how long it lives (SPDP)
 //! - [`EndpointData`]: topic, type and qualities of service of a writer or a reader (SEDP)

@@ -1,4 +1,4 @@
-//! What a participant tells about itself.
+//! The announcement of a participant.
 
 use core::net::SocketAddr;
 use std::time::Duration;
@@ -61,7 +61,7 @@ pub struct ParticipantData {
     pub name: String,
     /// How long it lives after it was heard last; `None` for ever.
     pub lease: Option<Duration>,
-    /// What it has.
+    /// The built-in endpoints that it has.
     pub builtin: BuiltinEndpoints,
     /// Where discovery reaches it.
     pub metatraffic_unicast: Vec<SocketAddr>,

@@ -157,5 +157,5 @@ fn is_end(kind: ChangeKind) -> bool {
     )
 }
 
-/// What a sample costs on the wire beside its payload, so that the send window holds few datagrams of short samples, too.
+/// The bytes of a sample on the wire beside its payload. They count so that the send window holds few datagrams of short samples, too.
 const OVERHEAD: u64 = 48;

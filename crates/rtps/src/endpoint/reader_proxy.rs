@@ -1,4 +1,4 @@
-//! What a writer knows of one of its readers.
+//! A reader at the other end, as its writer knows it.
 
 use core::net::SocketAddr;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +21,7 @@ pub(super) struct ReaderProxy {
     /// The next sample that it has never got, and the next fragment of it.
     pub(super) next: SequenceNumber,
     pub(super) next_fragment: u32,
-    /// What it asked for again.
+    /// The samples and fragments that it asked for again.
     pub(super) repairs: Repairs,
     /// It has said something, so it knows this writer.
     pub(super) has_answered: bool,
@@ -40,7 +40,7 @@ pub(super) struct ReaderProxy {
     nack_frag_count: Option<i32>,
 }
 
-/// What is to be sent again. It never grows beyond two sets of 256 numbers and [`FRAGMENTED_MAX`] of 256 fragments.
+/// Samples and fragments to be sent again. It never grows beyond two sets of 256 numbers and [`FRAGMENTED_MAX`] of 256 fragments.
 #[derive(Debug, Default)]
 pub(super) struct Repairs {
     pub(super) samples: BTreeSet<SequenceNumber>,
@@ -124,7 +124,7 @@ impl ReaderProxy {
     /// Takes an answer; false if it is a duplicate or speaks of samples that were never written.
     ///
     /// An answer may take back what an earlier one acknowledged: then the earlier one was wrong or not of this reader.
-    /// What it asks for is sent as far as it is still kept.
+    /// The samples that it asks for are sent as far as they are still kept.
     pub(super) fn handle_acknack(
         &mut self,
         acknack: &AckNack,

@@ -100,6 +100,6 @@ impl Reassembly {
     }
 }
 
-/// What a fragment takes beside its bytes: an entry of a map, and a buffer.
+/// The memory of a fragment beside its bytes: an entry of a map, and a buffer.
 const FRAGMENT_OVERHEAD: usize = 96;
 const REASSEMBLY_OVERHEAD: usize = 256;

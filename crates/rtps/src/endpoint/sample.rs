@@ -7,7 +7,7 @@ use crate::message::{InlineQos, PayloadKind};
 use crate::sequence_number::SequenceNumber;
 use crate::timestamp::Timestamp;
 
-/// What happens to an instance.
+/// A change of an instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ChangeKind {
     /// It gets a new value.
@@ -23,13 +23,13 @@ pub enum ChangeKind {
 /// A value of an instance, or the end of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sample {
-    /// What happens.
+    /// The change of its instance.
     pub kind: ChangeKind,
     /// The instance, if it is known. This crate knows no types, so it does not compute it.
     pub key_hash: Option<[u8; 16]>,
     /// When it was written, if its writer says so.
     pub timestamp: Option<Timestamp>,
-    /// Whether the payload is a value or a key.
+    /// The payload is a value or a key.
     pub payload_kind: PayloadKind,
     /// The payload as it is on the wire: 4 bytes that say how it is encoded
     /// ([`Representation`](crate::payload::Representation)), and the value. One that has come may end with up to three

@@ -1,4 +1,4 @@
-//! What a reader knows of one of its writers.
+//! A writer at the other end, as its reader knows it.
 
 use core::net::SocketAddr;
 use std::collections::BTreeMap;
@@ -66,7 +66,7 @@ struct Contradiction {
     since: Instant,
 }
 
-/// What a heartbeat means.
+/// The meaning of a heartbeat.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Told {
     /// It is old, or cannot be believed yet.
@@ -344,7 +344,7 @@ impl WriterProxy {
         first.is_some_and(|number| Some(*number) <= self.last)
     }
 
-    /// What to answer now: the base and the missing samples, and whether the writer must answer in turn; then the missing
+    /// The answer to be given now: the base and the missing samples, and whether the writer must answer in turn; then the missing
     /// fragments. `None` if it is not yet time, or there is nothing to be said that was not said just now.
     pub(super) fn answer(
         &mut self,
@@ -418,7 +418,7 @@ fn pending_bytes(sample: &Sample) -> usize {
 const REORDER_WINDOW: i64 = 1024;
 /// How many samples a reader asks fragments of at once.
 const FRAGMENTED_MAX: usize = 4;
-/// What a sample takes that is held, beside its payload.
+/// The memory of a sample that is held, beside its payload.
 const PENDING_OVERHEAD: usize = 128;
 /// How long the same request is not repeated.
 const REQUEST_PAUSE: Duration = Duration::from_millis(10);

@@ -6,7 +6,7 @@ use crate::sequence_number::SequenceNumber;
 
 use super::parameter_list::{ParameterId, ParameterList, ParameterWriter};
 
-/// What the payload of a sample is.
+/// The kind of the payload of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PayloadKind {
     /// There is none.
@@ -76,9 +76,9 @@ pub struct Data<'a> {
     pub writer: EntityId,
     /// Its number.
     pub number: SequenceNumber,
-    /// What else is said about it.
+    /// Its instance, and the end of it.
     pub inline_qos: InlineQos,
-    /// What the payload is.
+    /// The kind of the payload.
     pub kind: PayloadKind,
     /// The payload, with the header that says how it is encoded.
     pub payload: &'a [u8],
@@ -106,7 +106,7 @@ pub struct DataFrag<'a> {
     pub fragment_len: u16,
     /// The length of the whole payload.
     pub sample_len: u32,
-    /// What else is said about it.
+    /// Its instance, and the end of it.
     pub inline_qos: InlineQos,
     /// True if the whole payload is a key.
     pub is_key: bool,

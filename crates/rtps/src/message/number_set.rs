@@ -135,7 +135,7 @@ impl FragmentNumberSet {
     }
 }
 
-/// What both sets share.
+/// The bits of both sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Bits {
     len: u32,

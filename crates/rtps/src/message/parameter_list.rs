@@ -36,13 +36,13 @@ impl ParameterId {
     pub const PROTOCOL_VERSION: Self = Self(0x0015);
     /// The implementation.
     pub const VENDOR_ID: Self = Self(0x0016);
-    /// Whether samples can get lost.
+    /// Reliable samples do not get lost.
     pub const RELIABILITY: Self = Self(0x001a);
     /// How writers show that they live.
     pub const LIVELINESS: Self = Self(0x001b);
-    /// What late readers get.
+    /// The history for late readers.
     pub const DURABILITY: Self = Self(0x001d);
-    /// Who may write.
+    /// The writers that may write an instance.
     pub const OWNERSHIP: Self = Self(0x001f);
     /// Groups of changes.
     pub const PRESENTATION: Self = Self(0x0021);
@@ -82,7 +82,7 @@ impl ParameterId {
     pub const ENTITY_NAME: Self = Self(0x0062);
     /// The instance of a sample.
     pub const KEY_HASH: Self = Self(0x0070);
-    /// Whether an instance is disposed of or unregistered.
+    /// The end of an instance: disposed of, or unregistered.
     pub const STATUS_INFO: Self = Self(0x0071);
     /// The encodings of samples that an endpoint speaks.
     pub const DATA_REPRESENTATION: Self = Self(0x0073);

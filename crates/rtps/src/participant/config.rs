@@ -1,4 +1,4 @@
-//! What a participant is told when it begins.
+//! The configuration of a participant.
 
 use core::net::SocketAddr;
 use std::fmt;
@@ -8,7 +8,7 @@ use crate::discovery::{LOCATORS_MAX, NAME_LEN_MAX};
 use crate::guid::GuidPrefix;
 use crate::locator::DOMAIN_MAX;
 
-/// What a participant is told when it begins.
+/// The configuration of a participant.
 #[derive(Debug, Clone)]
 pub struct Config {
     /// Its name in octets: 12 that no other participant has, now or later, for example random ones.
@@ -183,7 +183,7 @@ impl std::error::Error for ConfigError {}
 
 /// The most addresses to announce to: 25 hosts of 10 participants. Each gets a datagram every few seconds.
 pub const ANNOUNCE_TO_MAX: usize = 256;
-/// What a datagram holds beside a fragment: header, destination, time, fields and inline qualities of service.
+/// The bytes of a datagram beside a fragment: header, destination, time, fields and inline qualities of service.
 pub const FRAGMENT_ROOM: usize = 108;
 /// The most bytes of a UDP datagram over IPv4.
 const DATAGRAM_LEN_MAX: usize = 65_507;

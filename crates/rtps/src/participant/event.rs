@@ -1,4 +1,4 @@
-//! What a participant tells its caller.
+//! Events, counters and datagrams that a participant gives to its caller.
 
 use core::net::SocketAddr;
 
@@ -61,7 +61,7 @@ pub enum Event {
         local: EntityId,
         /// The other.
         remote: Guid,
-        /// What does not fit.
+        /// The policy that does not fit.
         policy: Policy,
     },
     /// Two endpoints have the same topic, and not the same type.
@@ -100,7 +100,7 @@ pub enum Event {
         local: EntityId,
         /// The writer.
         remote: Guid,
-        /// Whether it lives.
+        /// True if it lives again.
         is_alive: bool,
     },
     /// A participant has told of more than a limit allows. It is said once for each participant.
@@ -144,7 +144,7 @@ pub struct Counters {
     pub events_full: u64,
 }
 
-/// What a participant keeps.
+/// The memory of a participant, in counts and bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Usage {

@@ -62,7 +62,7 @@ pub struct Participant {
     counters: Counters,
 }
 
-/// What an endpoint of a user is.
+/// The description of an endpoint of a user.
 #[derive(Debug, Clone)]
 pub struct EndpointOptions {
     /// The topic.
@@ -71,7 +71,7 @@ pub struct EndpointOptions {
     pub type_name: String,
     /// Samples have a key, which makes them belong to an instance.
     pub is_keyed: bool,
-    /// What it offers or requests.
+    /// The qualities of service that it offers or requests.
     pub qos: Qos,
     /// How much it keeps.
     pub limits: EndpointLimits,
@@ -176,7 +176,7 @@ impl Participant {
         self.counters
     }
 
-    /// What it keeps.
+    /// Counts and bytes of everything that it keeps.
     pub fn usage(&self) -> Usage {
         let kept = self.writers.values().map(Writer::kept);
         let kept = kept.chain(self.readers.values().map(Reader::kept));

@@ -12,7 +12,7 @@ use crate::timestamp::Timestamp;
 
 use super::Participant;
 
-/// What the submessages so far say about those that follow.
+/// The context that earlier submessages of a message give to later ones.
 #[derive(Debug)]
 struct Context {
     source: GuidPrefix,
@@ -65,15 +65,20 @@ impl Participant {
             }
             Submessage::InfoTimestamp(timestamp) => context.timestamp = *timestamp,
             Submessage::Data(data) if data.writer == EntityId::SPDP_WRITER => {
-                if context.is_for_us && context.source != self.config.prefix {
-                    self.handle_participant(context.source, context.from, data, context.now);
-                }
+                self.handle_announcement(context, data);
             }
             Submessage::Pad | Submessage::InfoReply { .. } | Submessage::Unknown(_) => {}
             _ if context.is_for_us && self.hears(context) => {
                 self.handle_entity_submessage(context, &submessage)
             }
             _ => {}
+        }
+    }
+
+    /// Takes an announcement of another participant, if it is for us.
+    fn handle_announcement(&mut self, context: &Context, data: &Data<'_>) {
+        if context.is_for_us && context.source != self.config.prefix {
+            self.handle_participant(context.source, context.from, data, context.now);
         }
     }
 

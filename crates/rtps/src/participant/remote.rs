@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::discovery::{EndpointData, ParticipantData};
 use crate::guid::EntityId;
 
-/// What is known of another participant.
+/// Another participant, as far as it is known.
 #[derive(Debug)]
 pub(super) struct RemoteParticipant {
     pub(super) data: ParticipantData,

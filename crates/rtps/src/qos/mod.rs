@@ -11,7 +11,7 @@ pub(crate) use partition::share_a_partition;
 use std::fmt;
 use std::time::Duration;
 
-/// Whether samples can get lost.
+/// Reliable samples do not get lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reliability {
     /// A sample that is lost stays lost.
@@ -20,20 +20,20 @@ pub enum Reliability {
     Reliable,
 }
 
-/// What a reader gets that comes later than a sample.
+/// The samples that a late reader gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Durability {
     /// Nothing.
     Volatile,
-    /// What the writer still keeps.
+    /// Those that the writer still keeps.
     TransientLocal,
-    /// What a service keeps while it runs. Endpoints of ours cannot be so.
+    /// Those that a service keeps while it runs. Endpoints of ours cannot be so.
     Transient,
-    /// What a service keeps on a disk. Endpoints of ours cannot be so.
+    /// Those that a service keeps on a disk. Endpoints of ours cannot be so.
     Persistent,
 }
 
-/// Who may write an instance.
+/// The writers that may write an instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Ownership {
     /// Every writer.
@@ -82,7 +82,7 @@ pub enum AccessScope {
     Group,
 }
 
-/// Whether groups of changes are kept together and in order.
+/// Groups of changes that stay together and in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Presentation {
     /// Of what.
@@ -115,15 +115,15 @@ pub mod representation {
 /// The qualities of service of an endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Qos {
-    /// Whether samples can get lost.
+    /// Reliable samples do not get lost.
     pub reliability: Reliability,
-    /// What late readers get.
+    /// The history for late readers.
     pub durability: Durability,
     /// How often a sample of each instance comes at least; `None` for no promise.
     pub deadline: Option<Duration>,
     /// How late samples may be on purpose. This crate sends at once.
     pub latency_budget: Duration,
-    /// Who may write.
+    /// The writers that may write an instance.
     pub ownership: Ownership,
     /// How strong an exclusive writer is.
     pub ownership_strength: i32,

@@ -21,7 +21,7 @@ pub(crate) struct Driver {
     pub(crate) participant: Participant,
     pub(crate) events: Vec<Event>,
     pub(crate) capture: Capture,
-    /// What has come, if it is kept.
+    /// The datagrams that have come, if they are kept.
     pub(crate) record: Option<Vec<(SocketAddr, Vec<u8>)>>,
     sender: UdpSocket,
     incoming: Receiver<Datagram>,
