@@ -25,11 +25,11 @@ pub enum Reliability {
 pub enum Durability {
     /// Nothing.
     Volatile,
-    /// Those that the writer still keeps.
+    /// The samples that the writer still keeps.
     TransientLocal,
-    /// Those that a service keeps while it runs. Endpoints of ours cannot be so.
+    /// The samples that a service keeps while it runs. Endpoints of ours cannot be so.
     Transient,
-    /// Those that a service keeps on a disk. Endpoints of ours cannot be so.
+    /// The samples that a service keeps on a disk. Endpoints of ours cannot be so.
     Persistent,
 }
 
