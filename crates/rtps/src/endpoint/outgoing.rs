@@ -67,6 +67,11 @@ impl DatagramWriter {
         self.bytes.len() == self.start
     }
 
+    /// The length so far, in bytes.
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
     pub(super) fn finish(self, to: SocketAddr) -> Datagram {
         let bytes = self.bytes;
         Datagram { to, bytes }

@@ -49,6 +49,8 @@ pub(super) struct Repairs {
     pub(super) whole: Option<(SequenceNumber, u32)>,
     /// Nothing is sent again before.
     pub(super) not_before: Option<Instant>,
+    /// The bytes that were sent again since then.
+    pub(super) bytes: usize,
 }
 
 impl Repairs {
@@ -58,6 +60,14 @@ impl Repairs {
 
     pub(super) fn are_due(&self, now: Instant) -> bool {
         !self.is_empty() && self.not_before.is_none_or(|time| time <= now)
+    }
+
+    /// Ends a round of repairs: what was not sent is forgotten, and the reader asks for it again.
+    pub(super) fn end_round(&mut self, now: Instant) {
+        *self = Self {
+            not_before: Some(now + REPAIR_INTERVAL),
+            ..Self::default()
+        };
     }
 
     /// Forgets what has arrived.
@@ -195,6 +205,8 @@ const FRAGMENTED_MAX: usize = 16;
 const HEARTBEAT_PAUSE_MIN: Duration = Duration::from_millis(10);
 /// How often a reader is asked that never answers.
 const HEARTBEAT_PAUSE_MAX: Duration = Duration::from_secs(1);
-/// How often a reader can make a writer send what it asks for. So what one reader causes is at most 256 samples, or 4,096
-/// fragments, in this time.
-pub(super) const REPAIR_INTERVAL: Duration = Duration::from_millis(2);
+/// How often a reader can make a writer send what it asks for.
+const REPAIR_INTERVAL: Duration = Duration::from_millis(2);
+/// How much is sent again in [`REPAIR_INTERVAL`], so that a request of a hundred bytes does not cause a history of
+/// megabytes. It is about what the receive buffer of a Linux socket holds; more would be lost there.
+pub(super) const REPAIR_BYTES_MAX: usize = 128 << 10;

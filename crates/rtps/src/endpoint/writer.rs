@@ -15,7 +15,7 @@ use crate::sequence_number::SequenceNumber;
 use super::history::WriterHistory;
 use super::limits::EndpointLimits;
 use super::outgoing::{Datagram, DatagramWriter, Outgoing};
-use super::reader_proxy::{REPAIR_INTERVAL, ReaderProxy};
+use super::reader_proxy::{REPAIR_BYTES_MAX, ReaderProxy};
 use super::sample::Sample;
 
 /// A writer of this participant.
@@ -368,10 +368,13 @@ impl Turn<'_> {
 
     /// Appends what the reader asked for again, as far as there is room.
     fn push_repairs(&mut self) {
+        let before = self.datagram.len();
         while self.push_repair() {}
-        if self.proxy.repairs.is_empty() {
-            self.proxy.repairs.not_before = Some(self.now + REPAIR_INTERVAL);
-            // It should say soon if this got lost, too.
+        self.proxy.repairs.bytes += self.datagram.len() - before;
+        let is_enough = self.proxy.repairs.bytes >= REPAIR_BYTES_MAX;
+        if is_enough || self.proxy.repairs.is_empty() {
+            self.proxy.repairs.end_round(self.now);
+            // It should say soon what it still misses.
             self.proxy.heartbeat_due = true;
         }
     }

@@ -527,3 +527,63 @@ fn automatic_liveliness_holds_while_the_participant_lives_and_is_told_when_it_do
     network.run(Duration::from_secs(3));
     assert!(died(&network, 0), "{:?}", network.nodes[0].events);
 }
+
+/// The datagrams that a writer sends for one answer of a reader that asks for all of a long history.
+#[test]
+fn a_request_for_everything_does_not_cause_everything() {
+    use floe_rtps::codec::ByteOrder;
+    use floe_rtps::message::{AckNack, Header, SequenceNumberSet, Submessage};
+    use floe_rtps::sequence_number::SequenceNumber;
+
+    let mut network = Network::new(8, Faults::NONE);
+    network.add();
+    network.add();
+    let now = network.now;
+    let qos = keep_all(Qos::of_writer()).transient_local();
+    let writer = network.nodes[0]
+        .participant
+        .create_writer(options(qos), now)
+        .expect("it can be");
+    let reader = network.nodes[1]
+        .participant
+        .create_reader(options(keep_all(Qos::of_reader())), now)
+        .expect("it can be");
+    for number in 0..10 {
+        let written = network.nodes[0]
+            .participant
+            .write(writer, sample(number, 1 << 20), now);
+        written.expect("there is room");
+    }
+    network.run_till("matches", |network| network.has_matches(0, writer, 1));
+    for number in 10..14 {
+        let now = network.now;
+        let written = network.nodes[0]
+            .participant
+            .write(writer, sample(number, 1 << 20), now);
+        written.expect("there is room");
+        network.run(Duration::from_secs(1));
+    }
+    let prefix = network.nodes[1].participant.prefix();
+    let first = SequenceNumber(11);
+    let mut bytes = Vec::new();
+    Header::ours(prefix).encode(&mut bytes);
+    let request = AckNack {
+        reader,
+        writer,
+        missing: SequenceNumberSet::of(first, (11..15).map(SequenceNumber)),
+        count: 1_000_000,
+        is_final: true,
+    };
+    Submessage::AckNack(request).encode(&mut bytes, ByteOrder::Little);
+    let now = network.now;
+    let from = std::net::SocketAddr::from(([10, 0, 0, 2], 7411));
+    let participant = &mut network.nodes[0].participant;
+    participant.handle_datagram(now, from, &bytes);
+    let sent: usize = std::iter::from_fn(|| participant.poll_transmit(now))
+        .map(|transmit| transmit.bytes.len())
+        .sum();
+    assert!(
+        (100_000..150_000).contains(&sent),
+        "{sent} bytes of four megabytes"
+    );
+}
