@@ -24,6 +24,8 @@ mod message;
 mod proxy_text;
 #[path = "../fuzz/src/recording.rs"]
 mod recording;
+#[path = "../fuzz/src/rtps.rs"]
+mod rtps;
 #[path = "../fuzz/src/slice_source.rs"]
 mod slice_source;
 #[path = "../fuzz/src/store_record.rs"]
@@ -114,6 +116,12 @@ fn every_set_of_access_rules_of_the_corpus_ends_well_whole_and_cut() {
     for (_, input) in corpus("access_rules") {
         (0..input.len()).for_each(|len| access_rules::run(&input[..len]));
     }
+}
+
+#[test]
+fn every_conversation_of_rtps_of_the_corpus_ends_well_whole_and_with_random_damages() {
+    replay("rtps", rtps::run);
+    run_damaged("rtps", 2000, |_, input| rtps::run(input));
 }
 
 #[test]

@@ -53,13 +53,13 @@ struct Arrows {
 impl Arrows {
     fn of(package: &str, path: &str) -> Option<Self> {
         let (uses, pure): (&[&str], bool) = match package {
-            "floe-wire" | "floe-giop" | "floe-slice" | "floe-access" => (&[], true),
+            "floe-wire" | "floe-giop" | "floe-rtps" | "floe-amqp" | "floe-slice" | "floe-access" => (&[], true),
             "floe-codegen" => (&["floe-slice"], true),
             "floe-dynamic" => (&["floe-slice", "floe-wire"], true),
             "floe" => (&["floe-wire"], false),
             "floe-metrics" => (&["floe"], false),
             "floe-hub" | "floe-gateway" => (&["floe", "floe-access", "floe-metrics"], false),
-            "floe-bridges" => (&["floe", "floe-dynamic", "floe-giop"], false),
+            "floe-bridges" => (&["floe", "floe-dynamic", "floe-giop", "floe-rtps", "floe-amqp"], false),
             "floe-lab" => (&["floe", "floe-hub", "floe-gateway"], false),
             "floe-cli" => (&COMMAND_USES, false),
             "floe-tests" | "floe-fuzz" => (&BELOW_THE_COMMAND, false),
@@ -108,7 +108,7 @@ impl Arrows {
 /// Build scripts compile contracts; below the runtime there are none, and the runtime commits what it generates.
 fn builds_with(package: &str) -> &'static [&'static str] {
     match package {
-        "floe-wire" | "floe-giop" | "floe-slice" | "floe-codegen" | "floe-dynamic" | "floe"
+        "floe-wire" | "floe-giop" | "floe-rtps" | "floe-amqp" | "floe-slice" | "floe-codegen" | "floe-dynamic" | "floe"
         | "xtask" => &[],
         _ => &["floe-codegen"],
     }
@@ -119,6 +119,8 @@ fn tests_with(package: &str) -> &'static [&'static str] {
     match package {
         // Of itself, with all features.
         "floe-wire" => &["floe-wire"],
+        // Their peers are programs of others, which the means of our tests start.
+        "floe-rtps" => &["floe-tests"],
         "floe-giop" | "floe-slice" | "xtask" => &[],
         _ => &BELOW_THE_COMMAND,
     }
@@ -206,6 +208,7 @@ const COMMAND_USES: [&str; 12] = [
     "floe-hub",
     "floe-lab",
     "floe-metrics",
+    "floe-rtps",
     "floe-slice",
     "floe-wire",
 ];
@@ -221,6 +224,7 @@ const BELOW_THE_COMMAND: [&str; 11] = [
     "floe-giop",
     "floe-hub",
     "floe-metrics",
+    "floe-rtps",
     "floe-slice",
     "floe-wire",
 ];

@@ -89,6 +89,7 @@ const SHELLS: [&str; 3] = [
 const PURE_FOLDERS: [&str; 5] = [
     "crates/access/src/",
     "crates/giop/src/",
+    "crates/rtps/src/",
     "crates/wire/src/",
     "crates/slice/src/",
     "crates/dynamic/src/",

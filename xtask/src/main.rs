@@ -43,6 +43,8 @@ fn run(words: &[&str]) -> Result<bool, String> {
         ["interop-38"] => Ok(interop38::run()),
         ["interop-mcap"] => Ok(python_package::MCAP.run_tests()),
         ["interop-corba"] => Ok(python_package::OMNIORB.run_tests()),
+        ["interop-dds"] => Ok(python_package::CYCLONE_DDS.run_tests()),
+        ["interop-zeep"] => Ok(python_package::ZEEP.run_tests()),
         ["install"] => Ok(packages::install()),
         ["install", "--lab"] => Ok(packages::install_with_lab()),
         ["soak", options @ ..] => Ok(soak::run(options)),
@@ -90,6 +92,7 @@ cargo xtask TASK
   interop-38   tests with Ice 3.8 for Python, and notes the result in tests/interop/ice38.txt
   interop-corba
                floe-giop with omniORB for Python
+  interop-dds  runs our participant of DDS with Cyclone DDS, in C and in Python
   interop-mcap reads a recording of `floe record` with the mcap package of Python
 
 Single steps of `test`:

@@ -5,8 +5,8 @@ use std::process::Command;
 
 use crate::command::{command, first_line, succeeds, succeeds_silently};
 
-/// Ice 3.7 with its C++ and Python mappings, its services and tools, and a C++ compiler; an event service of CORBA, and
-/// a program that takes its messages apart.
+/// Ice 3.7 with its C++ and Python mappings, its services and tools, and a C++ compiler; an event service of CORBA; Cyclone DDS; and
+/// tshark, which takes messages of other worlds apart.
 const INTEROP: &[&str] = &[
     "zeroc-ice-all-dev",
     "python3-zeroc-ice",
@@ -18,10 +18,12 @@ const INTEROP: &[&str] = &[
     "zeroc-ice-compilers",
     "g++",
     "omnievents",
+    "cyclonedds-dev",
+    "cyclonedds-tools",
     "tshark",
 ];
 
-/// The peers of the lab beside Ice: omniORB, Fast CDR, Protocol Buffers, Cap'n Proto, Cyclone DDS, gSOAP,
+/// The peers of the lab beside those: omniORB, Fast CDR, Protocol Buffers, Cap'n Proto, gSOAP,
 /// gRPC, ZeroMQ, what omniEvents is compiled with, mosquitto, NATS and Redis; and what ActiveMQ Artemis needs for its journal, and is
 /// fetched and compiled with.
 const LAB: &[&str] = &[
@@ -32,8 +34,6 @@ const LAB: &[&str] = &[
     "protobuf-compiler",
     "libcapnp-dev",
     "capnproto",
-    "cyclonedds-dev",
-    "cyclonedds-tools",
     "libfastrtps-dev",
     "fastddsgen",
     "gsoap",

@@ -20,8 +20,8 @@ pub(crate) struct PythonPackage {
     folder: &'static str,
     /// The environment variable that tells tests where Python has the package.
     variable: &'static str,
-    /// The name of the test program.
-    test: &'static str,
+    /// The package and the name of the test program.
+    test: [&'static str; 2],
     /// The tests that do not run without it.
     without: &'static str,
 }
@@ -32,7 +32,7 @@ pub(crate) const MCAP: PythonPackage = PythonPackage {
     module: "mcap",
     folder: "mcap",
     variable: "FLOE_MCAP_PYTHON",
-    test: "mcap",
+    test: ["floe-tests", "mcap"],
     without: "it reads no recordings",
 };
 
@@ -42,12 +42,32 @@ pub(crate) const OMNIORB: PythonPackage = PythonPackage {
     module: "cmeel",
     folder: "omniorb",
     variable: "FLOE_OMNIORB_PYTHON",
-    test: "corba",
+    test: ["floe-tests", "corba"],
     without: "no CORBA program speaks to floe-giop",
 };
 
+/// Cyclone DDS for Python, with a Cyclone DDS of its own.
+pub(crate) const CYCLONE_DDS: PythonPackage = PythonPackage {
+    package: "cyclonedds==11.0.1",
+    module: "cyclonedds",
+    folder: "dds",
+    variable: "FLOE_DDS_PYTHON",
+    test: ["floe-rtps", "interop"],
+    without: "it is no peer of DDS",
+};
+
+/// Loads the WSDL of `floe slice wsdl`.
+pub(crate) const ZEEP: PythonPackage = PythonPackage {
+    package: "zeep==4.3.3",
+    module: "zeep",
+    folder: "zeep",
+    variable: "FLOE_ZEEP_PYTHON",
+    test: ["floe-tests", "worlds"],
+    without: "it loads no WSDL",
+};
+
 /// All of them.
-pub(crate) const ALL: [PythonPackage; 2] = [MCAP, OMNIORB];
+pub(crate) const ALL: [PythonPackage; 4] = [MCAP, OMNIORB, CYCLONE_DDS, ZEEP];
 
 impl PythonPackage {
     /// Runs the tests; whether they held.
@@ -55,7 +75,8 @@ impl PythonPackage {
         let Some(python) = self.python() else {
             return false;
         };
-        let test = ["test", "--package", "floe-tests", "--test", self.test];
+        let [package, program] = self.test;
+        let test = ["test", "--package", package, "--test", program];
         succeeds(cargo(&test).env(self.variable, python))
     }
 
