@@ -10,6 +10,8 @@ mod access_token;
 mod access_trust;
 #[path = "../fuzz/src/access_users.rs"]
 mod access_users;
+#[path = "../fuzz/src/amqp.rs"]
+mod amqp;
 #[path = "../fuzz/src/compression.rs"]
 mod compression;
 #[path = "../fuzz/src/json_value.rs"]
@@ -44,6 +46,14 @@ use floe_tests::workspace;
 #[test]
 fn every_message_of_the_corpus_ends_well() {
     replay("message", message::run);
+}
+
+#[test]
+fn every_amqp_session_of_the_corpus_ends_well_whole_and_cut() {
+    replay("amqp", amqp::run);
+    for (_, input) in corpus("amqp") {
+        (0..input.len()).for_each(|len| amqp::run(&input[..len]));
+    }
 }
 
 #[test]

@@ -53,13 +53,13 @@ struct Arrows {
 impl Arrows {
     fn of(package: &str, path: &str) -> Option<Self> {
         let (uses, pure): (&[&str], bool) = match package {
-            "floe-wire" | "floe-slice" | "floe-access" => (&[], true),
+            "floe-wire" | "floe-slice" | "floe-access" | "floe-amqp" => (&[], true),
             "floe-codegen" => (&["floe-slice"], true),
             "floe-dynamic" => (&["floe-slice", "floe-wire"], true),
             "floe" => (&["floe-wire"], false),
             "floe-metrics" => (&["floe"], false),
             "floe-hub" | "floe-gateway" => (&["floe", "floe-access", "floe-metrics"], false),
-            "floe-bridges" => (&["floe", "floe-dynamic"], false),
+            "floe-bridges" => (&["floe", "floe-amqp", "floe-dynamic"], false),
             "floe-lab" => (&["floe", "floe-hub", "floe-gateway"], false),
             "floe-cli" => (&COMMAND_USES, false),
             "floe-tests" | "floe-fuzz" => (&BELOW_THE_COMMAND, false),
@@ -108,7 +108,8 @@ impl Arrows {
 /// Build scripts compile contracts; below the runtime there are none, and the runtime commits what it generates.
 fn builds_with(package: &str) -> &'static [&'static str] {
     match package {
-        "floe-wire" | "floe-slice" | "floe-codegen" | "floe-dynamic" | "floe" | "xtask" => &[],
+        "floe-wire" | "floe-slice" | "floe-amqp" | "floe-codegen" | "floe-dynamic" | "floe"
+        | "xtask" => &[],
         _ => &["floe-codegen"],
     }
 }
@@ -118,7 +119,7 @@ fn tests_with(package: &str) -> &'static [&'static str] {
     match package {
         // Of itself, with all features.
         "floe-wire" => &["floe-wire"],
-        "floe-slice" | "xtask" => &[],
+        "floe-slice" | "floe-amqp" | "xtask" => &[],
         _ => &BELOW_THE_COMMAND,
     }
 }
@@ -194,9 +195,10 @@ fn dependency(key: &str, value: &Value, kind: Kind) -> Dependency {
 }
 
 /// The command joins everything; nothing depends on it.
-const COMMAND_USES: [&str; 11] = [
+const COMMAND_USES: [&str; 12] = [
     "floe",
     "floe-access",
+    "floe-amqp",
     "floe-bridges",
     "floe-codegen",
     "floe-dynamic",
@@ -209,9 +211,10 @@ const COMMAND_USES: [&str; 11] = [
 ];
 
 /// All but the command, and the lab, which only the command uses.
-const BELOW_THE_COMMAND: [&str; 10] = [
+const BELOW_THE_COMMAND: [&str; 11] = [
     "floe",
     "floe-access",
+    "floe-amqp",
     "floe-bridges",
     "floe-codegen",
     "floe-dynamic",

@@ -86,8 +86,9 @@ const SHELLS: [&str; 3] = [
     "crates/codegen/src/threads.rs",
 ];
 
-const PURE_FOLDERS: [&str; 4] = [
+const PURE_FOLDERS: [&str; 5] = [
     "crates/access/src/",
+    "crates/amqp/src/",
     "crates/wire/src/",
     "crates/slice/src/",
     "crates/dynamic/src/",

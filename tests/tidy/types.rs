@@ -65,7 +65,7 @@ fn types(code: &str) -> impl Iterator<Item = (usize, String)> {
 }
 
 /// The packages that are held to it.
-const PACKAGES: [&str; 4] = ["gateway", "hub", "runtime", "wire"];
+const PACKAGES: [&str; 5] = ["amqp", "gateway", "hub", "runtime", "wire"];
 
 /// Names that types of a package may share.
 const SHARED: &[(&str, &str)] = &[

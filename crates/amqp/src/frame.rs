@@ -11,6 +11,9 @@ use std::fmt;
 
 use bytes::{Buf, Bytes, BytesMut};
 
+use crate::codec::Writer;
+use crate::performative::Performative;
+
 /// The header of a connection that begins with SASL.
 pub const SASL_HEADER: [u8; 8] = *b"AMQP\x03\x01\x00\x00";
 /// The header of a connection.
@@ -107,6 +110,20 @@ pub fn take_frame(input: &mut BytesMut, len_max: u32) -> Result<Option<Frame>, F
         channel: u16::from_be_bytes([c0, c1]),
         body,
     }))
+}
+
+/// A whole frame of a connection: a performative, and the payload of a transfer.
+///
+/// A [`Connection`](crate::connection::Connection) writes its own; this is for tests and for other ends.
+pub fn encode_frame(channel: u16, performative: &Performative, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let start = begin_frame(&mut bytes, FrameKind::Amqp, channel);
+    let mut writer = Writer::appending_to(bytes);
+    performative.encode(&mut writer);
+    writer.encoded(payload);
+    let mut bytes = writer.into_bytes();
+    end_frame(&mut bytes, start);
+    bytes
 }
 
 /// Appends the head of a frame, whose length [`end_frame`] fills in; returns where it begins.

@@ -748,15 +748,3 @@ const ERROR_TEXT_LEN_MAX: usize = 300;
 fn millis(duration: Duration) -> u32 {
     u32::try_from(duration.as_millis()).unwrap_or(u32::MAX)
 }
-
-/// Encodes a performative, as tests and tools need it.
-pub fn encode_frame(channel: u16, performative: &Performative, payload: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let start = frame::begin_frame(&mut bytes, FrameKind::Amqp, channel);
-    let mut writer = crate::codec::Writer::appending_to(bytes);
-    performative.encode(&mut writer);
-    writer.encoded(payload);
-    let mut bytes = writer.into_bytes();
-    frame::end_frame(&mut bytes, start);
-    bytes
-}

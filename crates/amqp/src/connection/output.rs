@@ -15,7 +15,7 @@ pub(super) struct Output {
     open: Option<OpenDisposition>,
     /// The longest frame that the peer takes.
     pub(super) frame_len_max: u32,
-    /// True if a frame was longer than that.
+    /// True if a frame was longer than that, and therefore left out.
     pub(super) is_oversized: bool,
 }
 
@@ -139,7 +139,12 @@ impl Output {
         let mut writer = Writer::appending_to(std::mem::take(&mut self.bytes));
         encode(&mut writer);
         self.bytes = writer.into_bytes();
-        self.is_oversized |= self.bytes.len() - start > self.frame_len_max as usize;
-        end_frame(&mut self.bytes, start);
+        if self.bytes.len() - start > self.frame_len_max as usize {
+            // The peer would close because of it, and not know why.
+            self.bytes.truncate(start);
+            self.is_oversized = true;
+        } else {
+            end_frame(&mut self.bytes, start);
+        }
     }
 }

@@ -19,6 +19,9 @@ public class Conversation {
         if (arguments[0].equals("vanish")) {
             vanish();
         }
+        if (arguments[0].equals("record")) {
+            record();
+        }
         wrongPassword();
         try (Connection connection = connect("client-1", url)) {
             textWithProperties(connection);
@@ -62,6 +65,24 @@ public class Conversation {
         session.createConsumer(session.createTopic("news"));
         System.out.println("subscribed");
         Thread.sleep(1_000_000);
+    }
+
+    interface Step {
+        void run(Connection connection) throws Exception;
+    }
+
+    // Each step on a connection of its own, for `FLOE_AMQP_RECORD`; see tests/vectors/README.md.
+    static void record() throws Exception {
+        List<Step> steps = List.of(
+                Conversation::textWithProperties, Conversation::otherTypes, Conversation::severalConsumers,
+                Conversation::clientAcknowledgement, Conversation::selector, Conversation::durable,
+                Conversation::shared, Conversation::temporary, Conversation::transacted, Conversation::nothingThere);
+        for (Step step : steps) {
+            try (Connection connection = connect("client-1", url)) {
+                step.run(connection);
+            }
+        }
+        System.exit(0);
     }
 
     static void wrongPassword() throws Exception {

@@ -32,7 +32,7 @@ pub(crate) struct Broker {
 /// What has happened.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Seen {
-    /// The selectors of consumers.
+    /// The selectors of consumers, in the order in which they came.
     pub(crate) selectors: Vec<String>,
     /// Messages that consumers have accepted.
     pub(crate) accepted_count: usize,
@@ -107,6 +107,7 @@ impl Broker {
         }
     }
 
+    #[allow(dead_code, reason = "each test program uses its part")]
     pub(crate) fn handle_timeouts(&mut self, now: Instant) {
         let ids: Vec<u64> = self.peers.keys().copied().collect();
         for id in ids {
@@ -147,6 +148,13 @@ impl Broker {
         }
     }
 
+    /// How many connections there are.
+    #[allow(dead_code, reason = "each test program uses its part")]
+    pub(crate) fn peer_count(&self) -> usize {
+        self.peers.len()
+    }
+
+    #[allow(dead_code, reason = "each test program uses its part")]
     pub(crate) fn subscription_count(&self) -> usize {
         self.subscriptions.len()
     }

@@ -32,6 +32,16 @@ fn qpid_jms_does_all_that_a_jms_program_does_but_transactions() {
     assert!(unexpected.is_empty(), "{unexpected:?}");
 }
 
+/// Records what Qpid JMS sends, if a folder for that is named; see `tests/vectors/README.md`.
+#[test]
+#[ignore = "it writes vectors"]
+fn record() {
+    let mut jms = jms_or_skip().expect("Qpid JMS is there");
+    let server = Server::start();
+    jms.arg("record").arg(format!("amqp://{}", server.address));
+    Program::start("Qpid JMS", &mut jms).succeed();
+}
+
 #[test]
 fn a_jms_program_that_vanishes_leaves_no_subscription() {
     let Some(mut jms) = jms_or_skip() else { return };
