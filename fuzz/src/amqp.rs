@@ -25,7 +25,7 @@ pub(crate) fn run(input: &[u8]) {
     assert_eq!(whole, pieces, "however the bytes come");
 }
 
-/// What a session has led to.
+/// The results of a session.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Served {
     event_count: usize,

@@ -9,6 +9,7 @@ mod dist;
 mod fuzz;
 mod gate;
 mod interop38;
+mod interop_amqp;
 mod interop_mcap;
 mod packages;
 mod soak;
@@ -41,6 +42,7 @@ fn run(words: &[&str]) -> Result<bool, String> {
         }
         ["test"] => Ok(gate::test()),
         ["interop-38"] => Ok(interop38::run()),
+        ["interop-amqp"] => Ok(interop_amqp::run()),
         ["interop-mcap"] => Ok(interop_mcap::run()),
         ["install"] => Ok(packages::install()),
         ["install", "--lab"] => Ok(packages::install_with_lab()),
@@ -87,6 +89,7 @@ cargo xtask TASK
   dist-test    installs the Debian package, starts its service, publishes an event and removes all again; needs root
   crates       packs each crate for crates.io, and builds it from what is packed
   interop-38   tests with Ice 3.8 for Python, and notes the result in tests/interop/ice38.txt
+  interop-amqp serves Qpid JMS and Proton for Python by our AMQP
   interop-mcap reads a recording of `floe record` with the mcap package of Python
 
 Single steps of `test`:

@@ -5,7 +5,8 @@ use std::process::Command;
 
 use crate::command::{command, first_line, succeeds, succeeds_silently};
 
-/// Ice 3.7 with its C++ and Python mappings, its services and tools, and a C++ compiler.
+/// Ice 3.7 with its C++ and Python mappings, its services and tools, and a C++ compiler; Proton for Python, and what
+/// Qpid JMS is fetched and run with.
 const INTEROP: &[&str] = &[
     "zeroc-ice-all-dev",
     "python3-zeroc-ice",
@@ -16,11 +17,13 @@ const INTEROP: &[&str] = &[
     "zeroc-icegrid",
     "zeroc-ice-compilers",
     "g++",
+    "python3-qpid-proton",
+    "default-jdk-headless",
+    "maven",
 ];
 
 /// The peers of the lab beside Ice: omniORB, Fast CDR, Protocol Buffers, Cap'n Proto, Cyclone DDS, gSOAP,
-/// gRPC, ZeroMQ, omniEvents, mosquitto, NATS and Redis; and what ActiveMQ Artemis needs for its journal, and is
-/// fetched and compiled with.
+/// gRPC, ZeroMQ, omniEvents, mosquitto, NATS and Redis; and what ActiveMQ Artemis needs for its journal.
 const LAB: &[&str] = &[
     "libomniorb4-dev",
     "omniidl",
@@ -47,8 +50,6 @@ const LAB: &[&str] = &[
     "redis-server",
     "libhiredis-dev",
     "libaio1",
-    "default-jdk-headless",
-    "maven",
 ];
 
 /// The browser in which a test opens the page of `floe lab report`.

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::codec::{Raw, Symbol, composite};
 
 composite! {
-    /// What went wrong with a delivery, a link, a session or a connection, as it is sent.
+    /// An error of a delivery, a link, a session or a connection, as it is sent.
     AmqpError = 0x1D "amqp:error:list" {
         /// A name of the kind of error, as in the constants of [`condition`](crate::condition).
         condition: Symbol,
@@ -61,7 +61,7 @@ conditions! {
     NOT_ALLOWED = "amqp:not-allowed";
     /// A field has a wrong value.
     INVALID_FIELD = "amqp:invalid-field";
-    /// What was asked for is not implemented.
+    /// The thing that was asked for is not implemented.
     NOT_IMPLEMENTED = "amqp:not-implemented";
     /// Another holds the thing.
     RESOURCE_LOCKED = "amqp:resource-locked";

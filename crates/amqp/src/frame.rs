@@ -26,15 +26,15 @@ pub const FRAME_LEN_MIN: u32 = 512;
 /// A whole frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
-    /// What it belongs to.
+    /// The layer that it belongs to.
     pub kind: FrameKind,
     /// The channel of its session.
     pub channel: u16,
-    /// What it says; empty in a sign of life.
+    /// Its contents; empty in a sign of life.
     pub body: Bytes,
 }
 
-/// What a frame belongs to.
+/// The layer that a frame belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FrameKind {
     /// The connection.

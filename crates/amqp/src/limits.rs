@@ -1,4 +1,4 @@
-//! What a peer may make grow, and how far.
+//! How far a peer may make things grow.
 
 use std::time::Duration;
 

@@ -14,7 +14,7 @@ use crate::terminus::{AnyTarget, Source};
 composite! {
     /// Opens a connection.
     Open = 0x10 "amqp:open:list" {
-        /// Who the peer is.
+        /// The name of the peer.
         container_id: String,
         /// The host that it means to speak to.
         hostname: Option<String>,
@@ -28,9 +28,9 @@ composite! {
         outgoing_locales: Vec<Symbol>,
         /// Languages of texts that it reads.
         incoming_locales: Vec<Symbol>,
-        /// What it can do.
+        /// Its capabilities.
         offered_capabilities: Vec<Symbol>,
-        /// What it wishes the other to do.
+        /// Capabilities that it wishes the other to have.
         desired_capabilities: Vec<Symbol>,
         /// A map of more.
         properties: Option<Raw>,
@@ -50,9 +50,9 @@ composite! {
         outgoing_window: u32,
         /// The highest handle that it takes.
         handle_max: Option<u32>,
-        /// What it can do.
+        /// Its capabilities.
         offered_capabilities: Vec<Symbol>,
-        /// What it wishes the other to do.
+        /// Capabilities that it wishes the other to have.
         desired_capabilities: Vec<Symbol>,
         /// A map of more.
         properties: Option<Raw>,
@@ -84,9 +84,9 @@ composite! {
         initial_delivery_count: Option<u32>,
         /// The longest message that its sender takes; none or 0 for any.
         max_message_size: Option<u64>,
-        /// What it can do.
+        /// Its capabilities.
         offered_capabilities: Vec<Symbol>,
-        /// What it wishes the other to do.
+        /// Capabilities that it wishes the other to have.
         desired_capabilities: Vec<Symbol>,
         /// A map of more.
         properties: Option<Raw>,
@@ -267,7 +267,7 @@ impl Performative {
         }
     }
 
-    /// What errors call it.
+    /// Its name in errors.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Open(_) => "open",

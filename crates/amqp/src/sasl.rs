@@ -105,7 +105,7 @@ impl Mechanism {
     }
 }
 
-/// Who a client says it is.
+/// The identity that a client claims.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Credentials {
@@ -115,7 +115,7 @@ pub enum Credentials {
     Anonymous,
     /// It names itself and shows a password.
     Plain {
-        /// Whom it acts for; mostly empty, which means the user.
+        /// The user for whom it acts; mostly empty, which means itself.
         authorization: String,
         /// Its name.
         user: String,

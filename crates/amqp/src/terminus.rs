@@ -11,7 +11,7 @@ composite! {
     Source = 0x28 "amqp:source:list" {
         /// The node, such as a topic. Peers send texts; other values are refused.
         address: Option<String>,
-        /// What outlives the connection.
+        /// The part of it that outlives the connection.
         durable: Durability,
         /// When the terminus begins to expire.
         expiry_policy: Expiry,
@@ -29,7 +29,7 @@ composite! {
         default_outcome: Option<Raw>,
         /// The outcomes that the receiver may choose.
         outcomes: Vec<Symbol>,
-        /// What the source can do, such as [`capability::TOPIC`].
+        /// Capabilities of the source, such as [`capability::TOPIC`].
         capabilities: Vec<Symbol>,
     }
 }
@@ -40,7 +40,7 @@ composite! {
     Target = 0x29 "amqp:target:list" {
         /// The node, such as a topic.
         address: Option<String>,
-        /// What outlives the connection.
+        /// The part of it that outlives the connection.
         durable: Durability,
         /// When the terminus begins to expire.
         expiry_policy: Expiry,
@@ -50,7 +50,7 @@ composite! {
         dynamic: bool,
         /// A map: what the new node shall be like.
         dynamic_node_properties: Option<Raw>,
-        /// What the target can do.
+        /// Capabilities of the target.
         capabilities: Vec<Symbol>,
     }
 }
@@ -58,7 +58,7 @@ composite! {
 composite! {
     /// A target that takes commands of transactions.
     Coordinator = 0x30 "amqp:coordinator:list" {
-        /// What it can do.
+        /// Its capabilities.
         capabilities: Vec<Symbol>,
     }
 }
@@ -118,7 +118,7 @@ impl Field for AnyTarget {
     }
 }
 
-/// What of a terminus outlives the connection.
+/// The part of a terminus that outlives the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
     /// Nothing.
@@ -211,7 +211,7 @@ pub struct Filter {
     pub name: Symbol,
     /// The kind of filter: a number or a name, if it has one.
     pub kind: Option<FilterKind>,
-    /// What the kind says, such as the text of a selector.
+    /// A value of that kind, such as the text of a selector.
     pub value: Value,
 }
 

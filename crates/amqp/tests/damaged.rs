@@ -72,7 +72,7 @@ const ROUNDS: usize = 20_000;
 /// Far more than a recording takes, and far less than a length that a peer invents.
 const MEMORY_MAX: usize = 8 << 20;
 
-/// The same numbers in each run.
+/// Numbers that are alike in each run.
 struct Numbers(u64);
 
 impl Numbers {

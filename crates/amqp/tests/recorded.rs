@@ -89,7 +89,7 @@ impl Program {
     }
 }
 
-/// What a reader of the vectors wants to see of an event.
+/// The part of an event that a reader of the vectors wants to see.
 fn line(event: &Event) -> String {
     match event {
         Event::Delivery(delivery) => {

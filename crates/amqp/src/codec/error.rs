@@ -9,11 +9,11 @@ pub struct CodecError {
     pub offset: usize,
     /// The value or field that was being read.
     pub reading: &'static str,
-    /// What is wrong.
+    /// The kind of error.
     pub kind: CodecErrorKind,
 }
 
-/// What is wrong with the bytes.
+/// The kind of error in the bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CodecErrorKind {

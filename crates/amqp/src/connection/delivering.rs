@@ -15,8 +15,8 @@ use crate::performative::{
 impl Connection {
     /// Sends a message to the peer on a link. With `settled`, its outcome does not matter.
     ///
-    /// Whether the outcome is told is decided together with the peer, which may have asked for all messages to be settled,
-    /// or for none. [`Event::Settled`] comes for those that are not.
+    /// The peer may have asked for all messages to be settled, or for none, and then that holds. [`Event::Settled`] comes for
+    /// those that are not.
     ///
     /// # Errors
     /// If the message was not taken.

@@ -50,7 +50,7 @@ pub enum Event {
         link: LinkId,
         /// The delivery.
         delivery: DeliveryId,
-        /// What it did; none if it said nothing, so that the default of the source holds.
+        /// The end of the delivery; none if it said nothing, so that the default of the source holds.
         outcome: Option<Outcome>,
     },
     /// The peer detaches a link. Answer with [`detach`](super::Connection::detach). Deliveries that are not settled have
@@ -92,11 +92,11 @@ pub enum Event {
 /// A peer that opens a connection.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OpenRequest {
-    /// Who it is; the client id of a JMS program.
+    /// Its name; the client id of a JMS program.
     pub container_id: String,
     /// The host that it means to speak to.
     pub hostname: Option<String>,
-    /// What it wishes.
+    /// Capabilities that it wishes.
     pub desired_capabilities: Vec<Symbol>,
     /// A map of more.
     pub properties: Option<Raw>,
@@ -105,7 +105,7 @@ pub struct OpenRequest {
 /// The answer to an [`OpenRequest`].
 #[derive(Debug, Clone, Default)]
 pub struct OpenAcceptance {
-    /// What this side can do.
+    /// Capabilities of this side.
     pub offered_capabilities: Vec<Symbol>,
     /// A map of more.
     pub properties: Option<Raw>,
@@ -133,9 +133,9 @@ pub struct AttachRequest {
     pub rcv_settle_mode: ReceiverSettleMode,
     /// The longest message that the peer takes, in bytes; none for any.
     pub max_message_size: Option<u64>,
-    /// What the peer can do.
+    /// Capabilities of the peer.
     pub offered_capabilities: Vec<Symbol>,
-    /// What it wishes.
+    /// Capabilities that it wishes.
     pub desired_capabilities: Vec<Symbol>,
     /// A map of more.
     pub properties: Option<Raw>,
@@ -150,7 +150,7 @@ pub struct AttachAcceptance {
     pub target: Option<Target>,
     /// How many messages the peer may send at first, if it is the sender.
     pub credit: u32,
-    /// What this side can do.
+    /// Capabilities of this side.
     pub offered_capabilities: Vec<Symbol>,
     /// A map of more.
     pub properties: Option<Raw>,

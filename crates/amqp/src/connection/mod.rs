@@ -49,7 +49,7 @@ use crate::sasl::{Credentials, Init, Mechanism, Mechanisms, SaslFrame, SaslOutco
 /// How a connection is served.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Who this side is.
+    /// The name of this side.
     pub container_id: String,
     /// How peers may say who they are, the best one first.
     pub mechanisms: Vec<Mechanism>,

@@ -34,7 +34,7 @@ composite! {
         user_id: Option<Bytes>,
         /// The node that it is meant for.
         to: Option<String>,
-        /// What it is about; the type of a JMS message.
+        /// Its subject; the type of a JMS message.
         subject: Option<String>,
         /// The node that answers go to.
         reply_to: Option<String>,

@@ -25,11 +25,11 @@ pub(crate) struct Broker {
     peers: BTreeMap<u64, Peer>,
     subscriptions: BTreeMap<String, Subscription>,
     next_name: u64,
-    /// What tests look at.
+    /// Events that tests look at.
     pub(crate) seen: Seen,
 }
 
-/// What has happened.
+/// Events that have happened.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Seen {
     /// The selectors of consumers, in the order in which they came.

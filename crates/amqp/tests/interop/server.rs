@@ -39,7 +39,7 @@ impl Server {
         Self { address, inputs }
     }
 
-    /// What has happened so far, and how many subscriptions there are.
+    /// Everything that has happened so far, and how many subscriptions there are.
     pub(crate) fn look(&self) -> (Seen, usize) {
         let (sender, answer) = mpsc::channel();
         self.inputs.send(Input::Look(sender)).expect("it runs");
