@@ -270,7 +270,7 @@ impl Field for Filters {
     fn decode(reader: &mut Reader<'_>, reading: &'static str) -> Result<Self, CodecError> {
         let (count, mut entries) = reader.map(reading)?;
         if count as usize / 2 > FILTERS_MAX {
-            return Err(entries.error(reading, CodecErrorKind::TooMany));
+            return Err(entries.error(reading, CodecErrorKind::TooMany(FILTERS_MAX)));
         }
         let mut filters = Vec::new();
         for _ in 0..count / 2 {

@@ -1,8 +1,5 @@
 //! Recorded sessions of real clients, replayed: whole and in other pieces.
 
-#[path = "interop/broker.rs"]
-mod broker;
-
 #[path = "recordings/mod.rs"]
 mod recordings;
 
@@ -10,18 +7,31 @@ use std::time::Instant;
 use std::{env, fs};
 
 use bytes::Bytes;
-use floe_amqp::connection::{AttachAcceptance, Connection, Event, OpenAcceptance};
+use floe_amqp::connection::{
+    AttachAcceptance, Connection, Event, LinkId, OpenAcceptance, Settings,
+};
 use floe_amqp::jms::JmsMessage;
+use floe_amqp::limits::Limits;
 use floe_amqp::message::Message;
 use floe_amqp::performative::{Outcome, Role};
+use floe_amqp::sasl::Mechanism;
 use floe_amqp::terminus::{Source, Target};
 use proptest::prelude::*;
 use recordings::{folder, recordings};
 
+fn settings() -> Settings {
+    Settings {
+        container_id: "recorded".to_owned(),
+        mechanisms: vec![Mechanism::Plain, Mechanism::Anonymous],
+        without_sasl: true,
+        limits: Limits::default(),
+    }
+}
+
 /// A program that accepts all, sends each message back to all receivers, and writes down what happens.
 struct Program {
     connection: Connection,
-    receivers: Vec<floe_amqp::connection::LinkId>,
+    receivers: Vec<LinkId>,
     waiting: Vec<Bytes>,
     lines: Vec<String>,
 }
@@ -29,7 +39,7 @@ struct Program {
 impl Program {
     fn new() -> Self {
         Self {
-            connection: Connection::new(broker::settings(), Instant::now()),
+            connection: Connection::new(settings(), Instant::now()),
             receivers: Vec::new(),
             waiting: Vec::new(),
             lines: Vec::new(),

@@ -29,8 +29,8 @@ pub enum CodecErrorKind {
     BadText,
     /// Values within values, deeper than [`DEPTH_MAX`](super::DEPTH_MAX).
     TooDeep,
-    /// More elements than [`ELEMENTS_MAX`](super::ELEMENTS_MAX).
-    TooMany,
+    /// More elements than this limit, such as [`ELEMENTS_MAX`](super::ELEMENTS_MAX).
+    TooMany(usize),
     /// A field that must have a value has none.
     Missing,
     /// A value that is not one of those that are defined.
@@ -55,7 +55,7 @@ impl fmt::Display for CodecError {
             CodecErrorKind::TooDeep => {
                 write!(f, "values within more than {} others", super::DEPTH_MAX)
             }
-            CodecErrorKind::TooMany => write!(f, "more than {} elements", super::ELEMENTS_MAX),
+            CodecErrorKind::TooMany(max) => write!(f, "more than {max} elements"),
             CodecErrorKind::Missing => f.write_str("none"),
             CodecErrorKind::UndefinedValue(value) => write!(f, "the undefined value {value}"),
             CodecErrorKind::UnknownDescriptor => f.write_str("an unknown descriptor"),

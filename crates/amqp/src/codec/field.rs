@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::{CodecError, CodecErrorKind, Reader, Symbol, Value, Writer};
+use super::{CodecError, CodecErrorKind, Reader, SYMBOLS_MAX, Symbol, Value, Writer};
 
 /// A type with an encoding.
 pub trait Field: Sized {
@@ -225,9 +225,8 @@ impl Field for Vec<Symbol> {
             return Ok(Vec::new());
         }
         let code = contents.constructor(reading)?;
-        // Each symbol has its length in front, so there are no more than bytes.
-        if compound.count as usize > contents.rest().len() {
-            return Err(contents.error(reading, CodecErrorKind::BadSize));
+        if compound.count as usize > SYMBOLS_MAX {
+            return Err(contents.error(reading, CodecErrorKind::TooMany(SYMBOLS_MAX)));
         }
         let symbols = (0..compound.count).map(|_| symbol_body(code, &mut contents, reading));
         let symbols = symbols.collect::<Result<_, _>>()?;

@@ -36,3 +36,6 @@ pub const DEPTH_MAX: usize = 32;
 ///
 /// A value takes one byte on the wire and some 32 in memory: a tree takes 2 MiB at most beyond its texts.
 pub const ELEMENTS_MAX: usize = 65_536;
+
+/// The most symbols in a field, such as the capabilities of a source. Peers send up to ten.
+pub const SYMBOLS_MAX: usize = 256;

@@ -317,7 +317,7 @@ impl<'a> Reader<'a> {
             .ok_or_else(|| self.error(reading, CodecErrorKind::TooDeep))?;
         *left = left
             .checked_sub(1)
-            .ok_or_else(|| self.error(reading, CodecErrorKind::TooMany))?;
+            .ok_or_else(|| self.error(reading, CodecErrorKind::TooMany(ELEMENTS_MAX)))?;
         match code {
             0x00 => {
                 self.check_value(reading, depth, left)?;

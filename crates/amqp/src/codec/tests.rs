@@ -115,9 +115,9 @@ fn a_value_nested_too_deeply_is_refused_before_the_stack_ends() {
 fn an_array_of_millions_of_nulls_in_ten_bytes_is_refused() {
     let bytes = [0xF0, 0, 0, 0, 5, 0x0F, 0xFF, 0xFF, 0xFF, 0x40];
     let error = decoded(&bytes).expect_err("too many");
-    assert_eq!(error.kind, CodecErrorKind::TooMany);
+    assert_eq!(error.kind, CodecErrorKind::TooMany(ELEMENTS_MAX));
     let error = Reader::new(&bytes).check("a value").expect_err("too many");
-    assert_eq!(error.kind, CodecErrorKind::TooMany);
+    assert_eq!(error.kind, CodecErrorKind::TooMany(ELEMENTS_MAX));
 }
 
 #[test]
@@ -148,6 +148,15 @@ fn several_symbols_are_an_array_and_one_may_stand_alone() {
     let bytes = writer.into_bytes();
     let read = <Vec<Symbol>>::decode(&mut Reader::new(&bytes), "symbols");
     assert_eq!(read, Ok(symbols));
+    let many = vec![Symbol::new(""); SYMBOLS_MAX + 1];
+    let mut writer = Writer::default();
+    many.encode(&mut writer);
+    let bytes = writer.into_bytes();
+    let error = <Vec<Symbol>>::decode(&mut Reader::new(&bytes), "symbols").expect_err("too many");
+    assert_eq!(
+        error.to_string(),
+        "expected symbols, got more than 256 elements, at byte 10"
+    );
     let alone = <Vec<Symbol>>::decode(&mut Reader::new(b"\xA3\x05topic"), "symbols");
     assert_eq!(alone, Ok(vec![Symbol::new("topic")]));
 }

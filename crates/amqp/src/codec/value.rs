@@ -272,7 +272,7 @@ impl Tree {
             return too(CodecErrorKind::TooDeep);
         };
         let Some(left) = self.left.checked_sub(1) else {
-            return too(CodecErrorKind::TooMany);
+            return too(CodecErrorKind::TooMany(ELEMENTS_MAX));
         };
         self.left = left;
         Ok(match code {

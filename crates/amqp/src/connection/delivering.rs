@@ -221,16 +221,14 @@ impl Connection {
                     return link_fault(condition::INVALID_FIELD, text);
                 };
                 let tag_len = transfer.delivery_tag.as_ref().map(Bytes::len);
-                if !tag_len.is_some_and(|len| len <= TAG_LEN_MAX) {
+                if tag_len.is_none_or(|len| len > TAG_LEN_MAX) {
                     let text = "expected delivery-tag of at most 32 bytes in the first transfer of a delivery";
                     return link_fault(condition::INVALID_FIELD, text);
                 }
-                if link.credit == 0 {
+                if !link.use_credit() {
                     let text = "expected deliveries within the credit of the link, got more";
                     return link_fault(condition::TRANSFER_LIMIT_EXCEEDED, text);
                 }
-                link.credit -= 1;
-                link.delivery_count = link.delivery_count.wrapping_add(1);
                 let session = self.sessions.get_mut(&channel).expect("it was looked up");
                 Partial {
                     delivery_id,

@@ -25,6 +25,8 @@ pub(super) struct Link {
     pub(super) delivery_count: u32,
     /// How many more it may send.
     pub(super) credit: u32,
+    /// How many beyond that it may have sent before it knew that its credit was lowered.
+    pub(super) credit_before: u32,
     /// True if the peer, the receiving end, asks for credit back that cannot be used.
     pub(super) drain: bool,
     /// The longest message that the receiving end takes, in bytes.
@@ -54,6 +56,28 @@ pub(super) struct Partial {
 }
 
 impl Link {
+    /// Gives the peer, the sending end, this credit.
+    pub(super) fn grant(&mut self, credit: u32) {
+        let may_send = self.credit.saturating_add(self.credit_before);
+        self.credit = credit;
+        self.credit_before = may_send.saturating_sub(credit);
+    }
+
+    /// Uses credit for a delivery of the peer; false if there is none.
+    pub(super) fn use_credit(&mut self) -> bool {
+        let left = if self.credit > 0 {
+            &mut self.credit
+        } else {
+            &mut self.credit_before
+        };
+        let is_allowed = *left > 0;
+        if is_allowed {
+            *left -= 1;
+            self.delivery_count = self.delivery_count.wrapping_add(1);
+        }
+        is_allowed
+    }
+
     /// The part of a flow that tells of this link.
     pub(super) fn describe(&self, flow: &mut Flow) {
         flow.handle = Some(self.handle);

@@ -101,7 +101,7 @@ impl Connection {
     /// [`CommandError::Gone`], or [`CommandError::NotNow`] if this is not the receiving end.
     pub fn set_credit(&mut self, id: LinkId, credit: u32) -> Result<(), CommandError> {
         let link = self.attached(id, Role::Receiver)?;
-        link.credit = credit;
+        link.grant(credit);
         let channel = link.session.0;
         self.write_flow(channel, Some(id));
         Ok(())
@@ -217,6 +217,7 @@ impl Connection {
                 Role::Receiver => attach.initial_delivery_count.unwrap_or_default(),
             },
             credit: 0,
+            credit_before: 0,
             drain: false,
             message_len_max: message_len_max.unwrap_or(u64::MAX),
             partial: None,

@@ -266,25 +266,24 @@ impl Connection {
     }
 
     /// Answers [`Event::Open`] with no.
-    pub fn refuse_open(&mut self, error: AmqpError) {
+    pub fn refuse_open(&mut self, now: Instant, error: AmqpError) {
         if self.phase == Phase::Opening {
             // It tells Qpid JMS and others that the close follows at once. Observed: Qpid JMS 2.10.
             let key = Symbol::new("amqp:connection-establishment-failed");
             let properties = Value::Map(vec![(Value::Symbol(key), Value::Bool(true))]);
             self.write_open(Vec::new(), Some(Raw::of(&properties)));
             self.phase = Phase::Active;
-            self.close(Some(error));
+            self.close(now, Some(error));
         }
     }
 
     /// Closes the connection. [`Event::Closed`] comes when the peer has answered, or is late.
-    pub fn close(&mut self, error: Option<AmqpError>) {
+    pub fn close(&mut self, now: Instant, error: Option<AmqpError>) {
         match self.phase {
             Phase::Active => {
                 self.write_close(error);
                 self.phase = Phase::Closing;
-                let timeout = self.settings.limits.close_timeout;
-                self.deadline = Some(self.last_received.max(self.last_sent) + timeout);
+                self.deadline = Some(now + self.settings.limits.close_timeout);
             }
             Phase::Closing | Phase::Closed => {}
             _ => self.finish(),
