@@ -260,8 +260,13 @@ impl Connection {
     pub fn accept_open(&mut self, acceptance: OpenAcceptance) {
         if self.phase == Phase::Opening {
             self.write_open(acceptance.offered_capabilities, acceptance.properties);
+            if self.output.is_oversized {
+                // It was left out, and a close needs an open before it.
+                self.write_open(Vec::new(), None);
+            }
             self.phase = Phase::Active;
             self.deadline = None;
+            self.check_output();
         }
     }
 

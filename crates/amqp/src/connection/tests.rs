@@ -342,6 +342,26 @@ fn a_refused_open_says_so_before_it_closes() {
 }
 
 #[test]
+fn an_open_that_is_longer_than_the_peer_takes_is_answered_shortly_and_closed() {
+    let mut pair = Pair::new(settings());
+    pair.bytes(&AMQP_HEADER);
+    pair.take_event();
+    pair.connection.authenticate(true);
+    pair.say(Performative::Open(Open {
+        max_frame_size: Some(512),
+        ..open()
+    }));
+    pair.take_event();
+    pair.connection.accept_open(OpenAcceptance {
+        properties: Some(Raw::of(&Value::Binary(vec![0; 600].into()))),
+        ..OpenAcceptance::default()
+    });
+    assert!(matches!(pair.take_event(), Event::Closed { .. }));
+    pair.take_header();
+    assert_eq!(pair.names(), ["open", "close"]);
+}
+
+#[test]
 fn a_message_goes_in_and_its_outcome_comes_back() {
     let mut pair = Pair::open();
     let link = pair.attach(attach(0, Role::Sender, "a"), 10);

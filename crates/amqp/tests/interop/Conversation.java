@@ -71,7 +71,7 @@ public class Conversation {
         void run(Connection connection) throws Exception;
     }
 
-    // Each step on a connection of its own, for `FLOE_AMQP_RECORD`; see tests/vectors/README.md.
+    // Each step on a connection of its own; see tests/vectors/README.md.
     static void record() throws Exception {
         List<Step> steps = List.of(
                 Conversation::textWithProperties, Conversation::otherTypes, Conversation::severalConsumers,
