@@ -226,7 +226,7 @@ fn a_truncated_slice_source_ends_well() {
 
 /// `cargo xtask soak inputs` does so with more of them.
 #[test]
-fn messages_and_values_with_random_damages_end_well() {
+fn messages_values_and_sessions_with_random_damages_end_well() {
     let count = match env::var("FLOE_DAMAGED_INPUTS") {
         Ok(text) => match text.parse() {
             Ok(count) if count > 0 => count,
@@ -238,6 +238,8 @@ fn messages_and_values_with_random_damages_end_well() {
     run_damaged("value", count, |number, input| {
         value::run_as(number % value::SHAPES, input);
     });
+    // Each is a whole session, twice.
+    run_damaged("amqp", count.div_ceil(10), |_, input| amqp::run(input));
 }
 
 /// Runs so many inputs that are made from the corpus by random damages. `run` also gets a number that is random.

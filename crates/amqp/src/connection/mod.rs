@@ -151,7 +151,7 @@ impl Connection {
     pub fn wants_bytes(&self) -> bool {
         let is_deciding = matches!(self.phase, Phase::Authenticating { .. } | Phase::Opening);
         let is_full = self.input.len() > self.settings.limits.frame_len_max as usize;
-        !(is_deciding || is_full || self.is_backlogged() || self.phase == Phase::Closed)
+        !(is_deciding || is_full || self.is_output_full() || self.phase == Phase::Closed)
     }
 
     /// True if the connection has ended. What [`Connection::poll_transmit`] gives should still be sent.
@@ -159,7 +159,13 @@ impl Connection {
         self.phase == Phase::Closed && self.events.is_empty()
     }
 
-    /// True if so many bytes wait to be sent that no more messages are taken and no more input is handled.
+    /// True if input must wait. Messages that wait for the peer's window do not count, because the peer opens that by its
+    /// input.
+    fn is_output_full(&self) -> bool {
+        self.output.len() > self.settings.limits.output_len_max
+    }
+
+    /// True if so many bytes wait to be sent, or for the peer's windows, that no more messages are taken.
     pub fn is_backlogged(&self) -> bool {
         self.output.len() + self.pending_len > self.settings.limits.output_len_max
     }
@@ -170,7 +176,7 @@ impl Connection {
             if let Some(event) = self.events.pop_front() {
                 return Some(event);
             }
-            if self.output.len() > self.settings.limits.output_len_max {
+            if self.is_output_full() {
                 return None;
             }
             match self.step() {

@@ -787,6 +787,29 @@ fn a_long_message_goes_out_in_frames_that_the_peer_takes_as_its_window_allows() 
 }
 
 #[test]
+fn a_message_that_waits_for_the_window_of_the_peer_does_not_keep_its_flow_out() {
+    let mut settings = settings();
+    settings.limits.output_len_max = 1000;
+    let mut pair = Pair::open_with(settings, open(), begin());
+    let link = pair.attach(attach(0, Role::Receiver, "a"), 0);
+    let mut flow = credit(0, 10);
+    flow.incoming_window = 0;
+    pair.say(Performative::Flow(flow));
+    pair.take_event();
+    let message = Bytes::from(vec![0; 1500]);
+    let sent = pair.connection.send(link, message.clone(), true);
+    sent.expect("one is taken on top");
+    let another = pair.connection.send(link, message, true);
+    assert_eq!(another, Err(CommandError::Backlogged));
+    pair.receive();
+    assert!(pair.connection.wants_bytes());
+    pair.say(Performative::Flow(credit(0, 10)));
+    pair.no_event();
+    assert_eq!(pair.names(), ["attach", "transfer"]);
+    assert!(!pair.connection.is_backlogged());
+}
+
+#[test]
 fn output_that_nobody_reads_has_a_limit() {
     let mut settings = settings();
     settings.limits.output_len_max = 1000;
