@@ -502,6 +502,19 @@ impl Field for DeliveryState {
 }
 
 impl Outcome {
+    /// The kind of outcome, without texts and annotations of a peer.
+    pub(crate) fn without_details(&self) -> Self {
+        match self {
+            Self::Accepted => Self::Accepted,
+            Self::Rejected(_) => Self::Rejected(None),
+            Self::Released => Self::Released,
+            Self::Modified(modified) => Self::Modified(Modified {
+                message_annotations: None,
+                ..*modified
+            }),
+        }
+    }
+
     fn encode(&self, writer: &mut Writer) {
         match self {
             Self::Accepted => Accepted {}.encode(writer),

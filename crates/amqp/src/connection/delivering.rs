@@ -1,5 +1,7 @@
 //! Messages and their outcomes, both ways.
 
+use std::sync::Arc;
+
 use bytes::{Bytes, BytesMut};
 
 use super::event::{CommandError, Delivery, DeliveryId, Event, LinkId};
@@ -326,7 +328,7 @@ impl Connection {
             return Ok(());
         }
         let outcome = match &disposition.state {
-            Some(DeliveryState::Outcome(outcome)) => Some(outcome.clone()),
+            Some(DeliveryState::Outcome(outcome)) => Some(Arc::new(outcome.clone())),
             _ if disposition.settled => None,
             // It is on its way, and that is all.
             _ => return Ok(()),
@@ -350,7 +352,7 @@ impl Connection {
                     Role::Sender,
                     number as u32,
                     true,
-                    outcome.clone(),
+                    outcome.as_deref().map(Outcome::without_details),
                 );
             }
         }

@@ -1,5 +1,7 @@
 //! Events: what the peer did that the program must know or decide.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 
 use crate::codec::{Raw, Symbol};
@@ -50,8 +52,9 @@ pub enum Event {
         link: LinkId,
         /// The delivery.
         delivery: DeliveryId,
-        /// The end of the delivery; none if it said nothing, so that the default of the source holds.
-        outcome: Option<Outcome>,
+        /// The end of the delivery; none if it said nothing, so that the default of the source holds. All
+        /// deliveries of a frame share it.
+        outcome: Option<Arc<Outcome>>,
     },
     /// The peer detaches a link. Answer with [`detach`](super::Connection::detach). Deliveries that are not settled have
     /// no outcome.

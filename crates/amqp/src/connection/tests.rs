@@ -1,5 +1,7 @@
 //! The state machine, against a peer that says exactly what a test wants.
 
+use std::sync::Arc;
+
 use super::*;
 use crate::frame::encode_frame;
 use crate::performative::{
@@ -647,7 +649,8 @@ fn messages_go_out_within_credit_and_are_settled_over_ranges() {
         else {
             panic!("expected outcomes, got {event:?}")
         };
-        seen.push((Ok(delivery), outcome.expect("it was told")));
+        let outcome = outcome.expect("it was told");
+        seen.push((Ok(delivery), Outcome::clone(&outcome)));
     }
     assert_eq!(
         seen,
@@ -657,6 +660,44 @@ fn messages_go_out_within_credit_and_are_settled_over_ranges() {
             (sent[2], Outcome::Released)
         ]
     );
+}
+
+#[test]
+fn an_outcome_of_many_deliveries_is_held_once_and_answered_shortly() {
+    let mut pair = Pair::open();
+    let mut second = attach(0, Role::Receiver, "a");
+    second.rcv_settle_mode = ReceiverSettleMode::Second;
+    let link = pair.attach(second, 0);
+    pair.say(Performative::Flow(credit(0, 100)));
+    pair.take_event();
+    for _ in 0..100 {
+        let sent = pair.connection.send(link, Bytes::new(), false);
+        sent.expect("there is credit");
+    }
+    // Every other one is gone, so that no two are answered together.
+    for id in (0..100).step_by(2) {
+        pair.say(settled(Role::Receiver, id, id, Outcome::Accepted));
+        pair.take_event();
+    }
+    pair.receive();
+    pair.input.clear();
+    let error = AmqpError::new(condition::INVALID_FIELD, "x".repeat(60_000));
+    pair.say(Performative::Disposition(Disposition {
+        role: Role::Receiver,
+        first: 0,
+        last: Some(99),
+        settled: false,
+        state: Some(DeliveryState::Outcome(Outcome::Rejected(Some(error)))),
+        batchable: false,
+    }));
+    let mut outcomes = Vec::new();
+    while let Some(Event::Settled { outcome, .. }) = pair.connection.poll_event() {
+        outcomes.push(outcome.expect("it was told"));
+    }
+    assert_eq!(outcomes.len(), 50);
+    assert!(outcomes.windows(2).all(|two| Arc::ptr_eq(&two[0], &two[1])));
+    pair.receive();
+    assert!(pair.input.len() < 50 * 64, "{} bytes", pair.input.len());
 }
 
 #[test]
@@ -883,7 +924,7 @@ fn a_receiver_that_settles_second_is_told_that_the_sender_has_settled() {
     let told = Event::Settled {
         link,
         delivery,
-        outcome: Some(Outcome::Accepted),
+        outcome: Some(Arc::new(Outcome::Accepted)),
     };
     assert_eq!(pair.take_event(), told);
     let frames = pair.frames();

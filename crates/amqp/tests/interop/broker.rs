@@ -4,6 +4,7 @@
 //! selector, and treats queues as topics.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
@@ -404,12 +405,12 @@ impl Broker {
         id: u64,
         link: LinkId,
         delivery: DeliveryId,
-        outcome: Option<Outcome>,
+        outcome: Option<Arc<Outcome>>,
     ) {
         let peer = self.peers.get_mut(&id).expect("it is there");
         let message = peer.unsettled.remove(&(link, delivery));
         let message = message.expect("each is settled once");
-        match outcome {
+        match outcome.as_deref() {
             Some(Outcome::Released | Outcome::Modified(_)) => {
                 let name = peer.consumers.get(&link).cloned();
                 if let Some(name) = name {
