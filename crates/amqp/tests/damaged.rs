@@ -71,7 +71,7 @@ fn play(broker: &mut Broker, id: u64, chunks: &[Vec<u8>]) {
     assert_eq!(broker.peer_count(), 0);
 }
 
-const ROUNDS: usize = 20_000;
+const ROUNDS: usize = 10_000;
 
 /// Far more than a recording takes, and far less than a length that a peer invents.
 const MEMORY_MAX: usize = 8 << 20;

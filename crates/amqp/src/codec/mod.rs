@@ -34,7 +34,8 @@ pub const DEPTH_MAX: usize = 32;
 
 /// The most values in a tree of values, itself included.
 ///
-/// A value takes one byte on the wire and some 32 in memory: a tree takes 2 MiB at most beyond its texts.
+/// A value takes one byte on the wire and up to 40 in memory, twice that in a map: a tree takes some 3 MiB at most beyond its
+/// texts.
 pub const ELEMENTS_MAX: usize = 65_536;
 
 /// The most symbols in a field, such as the capabilities of a source. Peers send up to ten.

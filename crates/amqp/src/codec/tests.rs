@@ -160,3 +160,8 @@ fn several_symbols_are_an_array_and_one_may_stand_alone() {
     let alone = <Vec<Symbol>>::decode(&mut Reader::new(b"\xA3\x05topic"), "symbols");
     assert_eq!(alone, Ok(vec![Symbol::new("topic")]));
 }
+
+#[test]
+fn a_value_takes_as_much_memory_as_the_limit_of_elements_says() {
+    assert!(size_of::<Value>() <= 40, "{} bytes", size_of::<Value>());
+}

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::frame::encode_frame;
+use crate::codec::{Raw, Symbol, Value};
+use crate::frame::{AMQP_HEADER, SASL_HEADER, encode_frame};
 use crate::performative::{
-    Attach, DeliveryState, Detach, Disposition, Outcome, ReceiverSettleMode, Role,
+    Attach, DeliveryState, Detach, Disposition, Open, Outcome, ReceiverSettleMode, Role,
     SenderSettleMode, Transfer,
 };
+use crate::sasl::{Credentials, Init, SaslFrame, SaslOutcome};
 use crate::terminus::{AnyTarget, Coordinator, Source, Target};
 
 /// A connection and its peer.

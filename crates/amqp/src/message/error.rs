@@ -26,6 +26,8 @@ pub enum MessageError {
     },
     /// More sections than [`BODY_SECTIONS_MAX`](super::BODY_SECTIONS_MAX).
     TooManySections,
+    /// Lists of a body with more values together than [`ELEMENTS_MAX`](crate::codec::ELEMENTS_MAX).
+    TooManyElements,
     /// A section that should be a map.
     NoMap,
     /// A section that should be a list.
@@ -48,6 +50,11 @@ impl fmt::Display for MessageError {
                 f,
                 "expected a body of at most {} sections, got more",
                 super::BODY_SECTIONS_MAX
+            ),
+            Self::TooManyElements => write!(
+                f,
+                "expected a body of at most {} elements, got more",
+                crate::codec::ELEMENTS_MAX
             ),
             Self::NoMap => f.write_str("expected a section that is a map, got another value"),
             Self::NoList => f.write_str("expected a section that is a list, got another value"),

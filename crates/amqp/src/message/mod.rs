@@ -25,7 +25,7 @@ pub use builder::MessageBuilder;
 pub use error::MessageError;
 pub use sections::{Header, PRIORITY_DEFAULT, Properties};
 
-use crate::codec::{Composite, Descriptor, Field, Reader, Value, Writer};
+use crate::codec::{Composite, Descriptor, ELEMENTS_MAX, Field, Reader, Value, Writer};
 
 /// A message whose sections are known by their places.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -247,6 +247,9 @@ impl Message {
                     match Value::decode(&mut reader, "the body")? {
                         Value::List(more) => values.extend(more),
                         _ => return Err(MessageError::NoList),
+                    }
+                    if values.len() > ELEMENTS_MAX {
+                        return Err(MessageError::TooManyElements);
                     }
                 }
                 Ok(Body::Sequence(values))

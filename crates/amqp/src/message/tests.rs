@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::codec::ELEMENTS_MAX;
 
 fn full() -> MessageBuilder {
     let mut builder = MessageBuilder::new(Body::Data(Bytes::from_static(b"body")));
@@ -81,6 +82,18 @@ fn several_sections_of_data_are_joined_and_others_may_not_repeat() {
     let many = data(b"").repeat(BODY_SECTIONS_MAX + 1);
     let located = Message::locate(many.into());
     assert_eq!(located, Err(MessageError::TooManySections));
+}
+
+#[test]
+fn the_sections_of_a_sequence_have_a_limit_of_values_together() {
+    let list = Body::Sequence(vec![Value::Null; ELEMENTS_MAX / 2]);
+    let section = MessageBuilder::new(list).build();
+    let body = |count| {
+        let message = Message::locate(section.repeat(count).into());
+        message.expect("a message").body()
+    };
+    assert!(body(2).is_ok());
+    assert!(matches!(body(3), Err(MessageError::TooManyElements)));
 }
 
 #[test]
