@@ -9,9 +9,13 @@
 //!
 //! Source: OASIS, "AMQP JMS Mapping" (working draft 9), 3; observed: Qpid JMS 2.10.
 
+mod subscription;
+
 use std::fmt;
 
 use bytes::Bytes;
+
+pub use subscription::Subscription;
 
 use crate::codec::{Symbol, Timestamp, Value};
 use crate::message::{

@@ -14,11 +14,12 @@ use floe_amqp::connection::{
     AttachAcceptance, AttachRequest, CommandError, Connection, Delivery, DeliveryId, Event, LinkId,
     OpenAcceptance, Settings,
 };
+use floe_amqp::jms::Subscription as JmsSubscription;
 use floe_amqp::limits::Limits;
 use floe_amqp::message::Message;
 use floe_amqp::performative::{Outcome, Role, outcome_names};
 use floe_amqp::sasl::{Credentials, Mechanism};
-use floe_amqp::terminus::{Durability, Source, Target, capability};
+use floe_amqp::terminus::{Source, Target, capability};
 
 /// Topics, their subscriptions, and the connections.
 #[derive(Default)]
@@ -283,15 +284,13 @@ impl Broker {
         self.seen
             .selectors
             .extend(source.filter.selector().map(str::to_owned));
-        let is_durable = source.durable != Durability::None;
-        let base = request.name.split('|').next().unwrap_or_default();
-        // Qpid JMS asks by this name, without what it puts behind it, when it unsubscribes.
-        let name = if is_durable {
-            format!("{container}/{base}")
-        } else if source.has(&capability::SHARED) {
-            format!("shared/{base}")
-        } else {
-            format!("{id}/{:?}/{}", request.link, request.name)
+        let asked = JmsSubscription::of(&request.name, &source);
+        let is_durable = asked.is_durable;
+        let name = match asked.name {
+            // Qpid JMS asks by this name when it unsubscribes.
+            Some(name) if is_durable => format!("{container}/{name}"),
+            Some(name) => format!("shared/{name}"),
+            None => format!("{id}/{:?}/{}", request.link, request.name),
         };
         source.outcomes = outcome_names();
         let not_from = source.filter.no_local().then_some(id);
