@@ -10,6 +10,8 @@ mod access_token;
 mod access_trust;
 #[path = "../fuzz/src/access_users.rs"]
 mod access_users;
+#[path = "../fuzz/src/amqp.rs"]
+mod amqp;
 #[path = "../fuzz/src/compression.rs"]
 mod compression;
 #[path = "../fuzz/src/giop.rs"]
@@ -48,6 +50,17 @@ use floe_tests::workspace;
 #[test]
 fn every_message_of_the_corpus_ends_well() {
     replay("message", message::run);
+}
+
+#[test]
+fn every_amqp_session_of_the_corpus_ends_well_whole_and_cut() {
+    replay("amqp", amqp::run);
+    for (_, input) in corpus("amqp") {
+        // Each cut is a whole session, so not each place is tried.
+        (0..input.len())
+            .step_by(7)
+            .for_each(|len| amqp::run(&input[..len]));
+    }
 }
 
 #[test]
@@ -229,7 +242,7 @@ fn a_truncated_slice_source_ends_well() {
 
 /// `cargo xtask soak inputs` does so with more of them.
 #[test]
-fn messages_and_values_with_random_damages_end_well() {
+fn messages_values_and_sessions_with_random_damages_end_well() {
     let count = match env::var("FLOE_DAMAGED_INPUTS") {
         Ok(text) => match text.parse() {
             Ok(count) if count > 0 => count,
@@ -241,6 +254,8 @@ fn messages_and_values_with_random_damages_end_well() {
     run_damaged("value", count, |number, input| {
         value::run_as(number % value::SHAPES, input);
     });
+    // Each is a whole session, twice.
+    run_damaged("amqp", count.div_ceil(10), |_, input| amqp::run(input));
 }
 
 /// Runs so many inputs that are made from the corpus by random damages. `run` also gets a number that is random.

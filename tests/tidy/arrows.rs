@@ -121,7 +121,7 @@ fn tests_with(package: &str) -> &'static [&'static str] {
         "floe-wire" => &["floe-wire"],
         // Their peers are programs of others, which the means of our tests start.
         "floe-rtps" => &["floe-tests"],
-        "floe-giop" | "floe-slice" | "xtask" => &[],
+        "floe-amqp" | "floe-giop" | "floe-slice" | "xtask" => &[],
         _ => &BELOW_THE_COMMAND,
     }
 }
@@ -200,6 +200,7 @@ fn dependency(key: &str, value: &Value, kind: Kind) -> Dependency {
 const COMMAND_USES: [&str; 12] = [
     "floe",
     "floe-access",
+    "floe-amqp",
     "floe-bridges",
     "floe-codegen",
     "floe-dynamic",
@@ -214,9 +215,10 @@ const COMMAND_USES: [&str; 12] = [
 ];
 
 /// All but the command, and the lab, which only the command uses.
-const BELOW_THE_COMMAND: [&str; 11] = [
+const BELOW_THE_COMMAND: [&str; 13] = [
     "floe",
     "floe-access",
+    "floe-amqp",
     "floe-bridges",
     "floe-codegen",
     "floe-dynamic",

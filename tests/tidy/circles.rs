@@ -24,7 +24,11 @@ struct Layout {
     groups: &'static [&'static str],
 }
 
-const CRATES: [Layout; 4] = [
+const CRATES: [Layout; 5] = [
+    Layout {
+        source: "crates/amqp/src/",
+        groups: &[],
+    },
     Layout {
         source: "crates/runtime/src/",
         groups: &[],

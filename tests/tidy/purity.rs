@@ -86,10 +86,11 @@ const SHELLS: [&str; 3] = [
     "crates/codegen/src/threads.rs",
 ];
 
-const PURE_FOLDERS: [&str; 5] = [
+const PURE_FOLDERS: [&str; 7] = [
     "crates/access/src/",
     "crates/giop/src/",
     "crates/rtps/src/",
+    "crates/amqp/src/",
     "crates/wire/src/",
     "crates/slice/src/",
     "crates/dynamic/src/",

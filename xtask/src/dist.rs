@@ -42,9 +42,10 @@ pub(crate) fn crates() -> bool {
 }
 
 /// The crates that stand on crates.io, from the lowest up.
-const PUBLISHED: [&str; 12] = [
+const PUBLISHED: [&str; 13] = [
     "floe-wire",
     "floe-rtps",
+    "floe-amqp",
     "floe-slice",
     "floe-codegen",
     "floe-dynamic",

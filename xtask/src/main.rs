@@ -9,6 +9,7 @@ mod dist;
 mod fuzz;
 mod gate;
 mod interop38;
+mod interop_amqp;
 mod packages;
 mod python_package;
 mod soak;
@@ -41,6 +42,7 @@ fn run(words: &[&str]) -> Result<bool, String> {
         }
         ["test"] => Ok(gate::test()),
         ["interop-38"] => Ok(interop38::run()),
+        ["interop-amqp"] => Ok(interop_amqp::run()),
         ["interop-mcap"] => Ok(python_package::MCAP.run_tests()),
         ["interop-corba"] => Ok(python_package::OMNIORB.run_tests()),
         ["interop-dds"] => Ok(python_package::CYCLONE_DDS.run_tests()),
@@ -93,6 +95,7 @@ cargo xtask TASK
   interop-corba
                floe-giop with omniORB for Python
   interop-dds  runs our participant of DDS with Cyclone DDS, in C and in Python
+  interop-amqp serves Qpid JMS and Proton for Python by our AMQP
   interop-mcap reads a recording of `floe record` with the mcap package of Python
 
 Single steps of `test`:

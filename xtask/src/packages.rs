@@ -5,8 +5,9 @@ use std::process::Command;
 
 use crate::command::{command, first_line, succeeds, succeeds_silently};
 
-/// Ice 3.7 with its C++ and Python mappings, its services and tools, and a C++ compiler; an event service of CORBA; Cyclone DDS; and
-/// tshark, which takes messages of other worlds apart.
+/// Ice 3.7 with its C++ and Python mappings, its services and tools, and a C++ compiler; of other worlds an event service of
+/// CORBA and a compiler of its contracts, Cyclone DDS, Proton for Python, what Qpid JMS is fetched and run with, gSOAP, and
+/// tshark, which takes messages apart.
 const INTEROP: &[&str] = &[
     "zeroc-ice-all-dev",
     "python3-zeroc-ice",
@@ -18,17 +19,20 @@ const INTEROP: &[&str] = &[
     "zeroc-ice-compilers",
     "g++",
     "omnievents",
+    "omniidl",
     "cyclonedds-dev",
     "cyclonedds-tools",
+    "python3-qpid-proton",
+    "default-jdk-headless",
+    "maven",
+    "gsoap",
     "tshark",
 ];
 
-/// The peers of the lab beside those: omniORB, Fast CDR, Protocol Buffers, Cap'n Proto, gSOAP,
-/// gRPC, ZeroMQ, what omniEvents is compiled with, mosquitto, NATS and Redis; and what ActiveMQ Artemis needs for its journal, and is
-/// fetched and compiled with.
+/// The peers of the lab beside those: omniORB, Fast CDR, Protocol Buffers, Cap'n Proto, gSOAP's library,
+/// gRPC, ZeroMQ, what omniEvents is compiled with, mosquitto, NATS and Redis; and what ActiveMQ Artemis needs for its journal.
 const LAB: &[&str] = &[
     "libomniorb4-dev",
-    "omniidl",
     "libfastcdr-dev",
     "libprotobuf-dev",
     "protobuf-compiler",
@@ -36,7 +40,6 @@ const LAB: &[&str] = &[
     "capnproto",
     "libfastrtps-dev",
     "fastddsgen",
-    "gsoap",
     "libgsoap-dev",
     "libgrpc++-dev",
     "protobuf-compiler-grpc",
@@ -49,8 +52,6 @@ const LAB: &[&str] = &[
     "redis-server",
     "libhiredis-dev",
     "libaio1",
-    "default-jdk-headless",
-    "maven",
 ];
 
 /// The browser in which a test opens the page of `floe lab report`.

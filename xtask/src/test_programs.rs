@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use crate::build;
 use crate::command::{cargo, ended_within, output_of, succeeds_reading};
+use crate::interop_amqp;
 use crate::python_package;
 use crate::tally::Tally;
 use crate::workspace;
@@ -58,7 +59,8 @@ pub(crate) fn run_documented() -> Tally {
 }
 
 fn run_all(programs: Vec<TestProgram>) -> Tally {
-    let environment = python_package::ALL.map(|package| package.environment());
+    let mut environment = vec![interop_amqp::environment()];
+    environment.extend(python_package::ALL.map(|package| package.environment()));
     let queue = Mutex::new(VecDeque::from(programs));
     let total = Mutex::new(Tally::default());
     // One more than cores: while one program waits for a peer, the others keep the cores busy.
