@@ -9,8 +9,8 @@ mod dist;
 mod fuzz;
 mod gate;
 mod interop38;
-mod interop_mcap;
 mod packages;
+mod python_peers;
 mod soak;
 mod tally;
 mod test_programs;
@@ -41,7 +41,8 @@ fn run(words: &[&str]) -> Result<bool, String> {
         }
         ["test"] => Ok(gate::test()),
         ["interop-38"] => Ok(interop38::run()),
-        ["interop-mcap"] => Ok(interop_mcap::run()),
+        ["interop-mcap"] => Ok(python_peers::MCAP.run()),
+        ["interop-zeep"] => Ok(python_peers::ZEEP.run()),
         ["install"] => Ok(packages::install()),
         ["install", "--lab"] => Ok(packages::install_with_lab()),
         ["soak", options @ ..] => Ok(soak::run(options)),
@@ -88,6 +89,7 @@ cargo xtask TASK
   crates       packs each crate for crates.io, and builds it from what is packed
   interop-38   tests with Ice 3.8 for Python, and notes the result in tests/interop/ice38.txt
   interop-mcap reads a recording of `floe record` with the mcap package of Python
+  interop-zeep loads the WSDL of random contracts with the zeep package of Python
 
 Single steps of `test`:
   install      installs the Debian packages that the interop tests need, or says what is missing

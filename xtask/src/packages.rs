@@ -18,22 +18,22 @@ const INTEROP: &[&str] = &[
     "g++",
 ];
 
+/// The compilers of other worlds, which read contracts in their languages: Cyclone DDS, omniORB, gSOAP.
+const WORLDS: &[&str] = &["cyclonedds-tools", "omniidl", "gsoap"];
+
 /// The peers of the lab beside Ice: omniORB, Fast CDR, Protocol Buffers, Cap'n Proto, Cyclone DDS, gSOAP,
 /// gRPC, ZeroMQ, omniEvents, mosquitto, NATS and Redis; and what ActiveMQ Artemis needs for its journal, and is
 /// fetched and compiled with.
 const LAB: &[&str] = &[
     "libomniorb4-dev",
-    "omniidl",
     "libfastcdr-dev",
     "libprotobuf-dev",
     "protobuf-compiler",
     "libcapnp-dev",
     "capnproto",
     "cyclonedds-dev",
-    "cyclonedds-tools",
     "libfastrtps-dev",
     "fastddsgen",
-    "gsoap",
     "libgsoap-dev",
     "libgrpc++-dev",
     "protobuf-compiler-grpc",
@@ -55,15 +55,17 @@ const LAB: &[&str] = &[
 const BROWSER: &[&str] = &["chromium"];
 
 /// Makes all packages be there that the interop tests need; says what to type and gives false when it may not
-/// install them. Without the browser, one test is reported as skipped.
+/// install them. Without the browser and the
+/// compilers of other worlds, their tests are reported as skipped.
 pub(crate) fn install() -> bool {
     make_present(BROWSER);
+    make_present(WORLDS);
     make_present(INTEROP)
 }
 
 /// Installs the packages of [`install`], and those that only the lab uses.
 pub(crate) fn install_with_lab() -> bool {
-    make_present(&[INTEROP, LAB, BROWSER].concat())
+    make_present(&[INTEROP, WORLDS, LAB, BROWSER].concat())
 }
 
 fn make_present(wanted: &[&'static str]) -> bool {

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use crate::build;
 use crate::command::{cargo, ended_within, output_of, succeeds_reading};
-use crate::interop_mcap;
+use crate::python_peers;
 use crate::tally::Tally;
 use crate::workspace;
 
@@ -58,7 +58,7 @@ pub(crate) fn run_documented() -> Tally {
 }
 
 fn run_all(programs: Vec<TestProgram>) -> Tally {
-    let environment = interop_mcap::environment();
+    let environment = python_peers::environment();
     let queue = Mutex::new(VecDeque::from(programs));
     let total = Mutex::new(Tally::default());
     // One more than cores: while one program waits for a peer, the others keep the cores busy.
@@ -104,7 +104,7 @@ impl TestProgram {
     }
 
     /// Runs the program, for at most [`LIMIT`]; whether it succeeded, and what it wrote.
-    fn run(&self, environment: &(&str, PathBuf)) -> io::Result<(bool, String)> {
+    fn run(&self, environment: &[(&str, PathBuf)]) -> io::Result<(bool, String)> {
         eprintln!("+ {}", self.executable.display());
         let folder = workspace::target_dir().join("test-output");
         fs::create_dir_all(&folder)?;
@@ -114,7 +114,7 @@ impl TestProgram {
             .current_dir(&self.package)
             .env("CARGO_MANIFEST_DIR", &self.package)
             .env(build::DONE, "1")
-            .env(environment.0, &environment.1)
+            .envs(environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(output.try_clone()?)
             .stderr(output)

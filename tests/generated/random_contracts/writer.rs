@@ -312,7 +312,10 @@ impl Writer {
 
     fn any_type(&mut self) -> String {
         match self.types.is_empty() || self.random.once_in(3) {
-            true => self.random.pick(PRIMITIVES).to_owned(),
+            true => match self.random.pick(PRIMITIVES) {
+                "Value" if !self.has_classes => "Object*".to_owned(),
+                primitive => primitive.to_owned(),
+            },
             // Rather one of the last ones, so that types are built on one another.
             false => {
                 let back = self.random.below(self.types.len().min(8));

@@ -154,16 +154,13 @@ impl Search<'_> {
         match r#type {
             Type::Named(id) => {
                 let definition = self.model.definition(id);
-                match definition.kind {
-                    DefinitionKind::Class(_) | DefinitionKind::Interface(_) => {
-                        // One of a main file is refused where it is defined.
-                        let is_main = self.model.files[definition.file.0].is_main;
-                        let is_class = matches!(definition.kind, DefinitionKind::Class(_));
-                        if !(is_main && is_class) {
-                            self.refuse_class(definition, span);
-                        }
-                    }
-                    _ => self.reach(id),
+                let is_class = matches!(definition.kind, DefinitionKind::Class(_));
+                let is_main = self.model.files[definition.file.0].is_main;
+                match (is_class, is_main) {
+                    (false, _) => self.reach(id),
+                    (true, false) => self.refuse_class(definition, span),
+                    // It is refused where it is defined.
+                    (true, true) => {}
                 }
             }
             Type::AnyClass => {
@@ -171,28 +168,21 @@ impl Search<'_> {
                     "any class instance can stand here, and {} can hold no graph of instances",
                     self.world()
                 );
-                self.refuse(span, message, "name a struct in its place");
+                let help =
+                    "name a struct in its place, or a proxy (with `*`) if an interface was meant";
+                self.refuse(span, message, help);
             }
             _ => {}
         }
     }
 
     fn refuse_class(&mut self, definition: &Definition, span: Span) {
-        let (what, help) = match definition.kind {
-            DefinitionKind::Class(_) => (
-                "a class",
-                "make it a struct; if Ice programs need the class, put it in a file that this one does not include",
-            ),
-            _ => (
-                "an interface by value, which stands for any class instance",
-                "write a proxy (with `*`), which travels as text",
-            ),
-        };
         let message = format!(
-            "`{}` is {what}: instances can be nil, shared, circular or of a derived class, and {} can say none of that",
+            "`{}` is a class: instances can be nil, shared, circular or of a derived class, and {} can say none of that",
             definition.scoped,
             self.world()
         );
+        let help = "make it a struct; if Ice programs need the class, put it in a file that this one does not include";
         self.refuse(span, message, help);
     }
 

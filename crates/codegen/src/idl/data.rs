@@ -187,11 +187,11 @@ fn spaced(r#type: &str) -> String {
     }
 }
 
-/// A number. The least of a type is no literal with a sign for omniidl, which takes the digits alone for too large.
+/// A number. The least of a type is a product: omniidl takes it for too large both as a literal and as a difference.
 fn integer(value: i64) -> String {
     let is_least = value == i64::MIN || value == i64::from(i32::MIN);
     match is_least {
-        true => format!("{} - 1", value + 1),
+        true => format!("{} * 2", value / 2),
         false => value.to_string(),
     }
 }
@@ -229,9 +229,9 @@ mod tests {
     }
 
     #[test]
-    fn the_least_number_of_a_type_is_a_sum() {
-        assert_eq!(integer(i64::MIN), "-9223372036854775807 - 1");
-        assert_eq!(integer(-2_147_483_648), "-2147483647 - 1");
+    fn the_least_number_of_a_type_is_a_product() {
+        assert_eq!(integer(i64::MIN), "-4611686018427387904 * 2");
+        assert_eq!(integer(-2_147_483_648), "-1073741824 * 2");
         assert_eq!(integer(-2_147_483_647), "-2147483647");
     }
 }

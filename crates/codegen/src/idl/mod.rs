@@ -59,7 +59,14 @@ pub fn generate_idl(model: &Model, idl: Idl) -> Result<(String, Vec<Diagnostic>)
         naming: Naming::new(model, World::Idl),
         text: IdlText::new(model),
     };
-    for id in content.definitions {
+    // An interface names exceptions that derive from the declared ones, which may stand behind it in Slice.
+    let is_interface = |id: &DefinitionId| {
+        let kind = &model.definition(*id).kind;
+        idl == Idl::Corba && matches!(kind, DefinitionKind::Interface(_))
+    };
+    let (interfaces, data): (Vec<_>, Vec<_>) =
+        content.definitions.into_iter().partition(is_interface);
+    for id in data.into_iter().chain(interfaces) {
         generator.definition(id);
     }
     Ok((generator.text.finish(), content.warnings))
