@@ -7,6 +7,8 @@ pub(super) struct IdlText {
     text: String,
     /// The modules that are open, outermost first.
     modules: Vec<String>,
+    /// Those in which the next definition stands. They are opened by that: a module of IDL is never empty.
+    wanted: Vec<String>,
     depth: usize,
     /// True if nothing stands in the innermost module yet.
     is_first: bool,
@@ -25,13 +27,34 @@ impl IdlText {
                 names.join(", ")
             ),
             modules: Vec::new(),
+            wanted: Vec::new(),
             depth: 0,
             is_first: false,
         }
     }
 
-    /// Closes and opens modules until those of the next definition are open.
+    /// Says in which modules the next definition stands.
     pub(super) fn enter(&mut self, modules: &[String]) {
+        self.wanted = modules.to_vec();
+    }
+
+    /// Begins a definition: with a blank line, unless it is the first one of its module.
+    pub(super) fn blank(&mut self) {
+        let modules = std::mem::take(&mut self.wanted);
+        self.move_to(&modules);
+        self.wanted = modules;
+        self.gap();
+    }
+
+    fn gap(&mut self) {
+        if !self.is_first {
+            self.text.push('\n');
+        }
+        self.is_first = false;
+    }
+
+    /// Closes and opens modules.
+    fn move_to(&mut self, modules: &[String]) {
         let pairs = self.modules.iter().zip(modules);
         let shared = pairs.take_while(|(one, other)| one == other).count();
         while self.modules.len() > shared {
@@ -40,19 +63,11 @@ impl IdlText {
             self.is_first = false;
         }
         for module in &modules[shared..] {
-            self.blank();
+            self.gap();
             self.open(&format!("module {module} {{"));
             self.modules.push(module.clone());
             self.is_first = true;
         }
-    }
-
-    /// A blank line in front of a definition, unless it is the first one of its module.
-    pub(super) fn blank(&mut self) {
-        if !self.is_first {
-            self.text.push('\n');
-        }
-        self.is_first = false;
     }
 
     pub(super) fn line(&mut self, line: &str) {
@@ -82,7 +97,7 @@ impl IdlText {
     }
 
     pub(super) fn finish(mut self) -> String {
-        self.enter(&[]);
+        self.move_to(&[]);
         self.text
     }
 }

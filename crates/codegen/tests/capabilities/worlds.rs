@@ -214,6 +214,16 @@ fn comments_never_reach_the_next_line() {
 }
 
 #[test]
+fn a_module_of_which_nothing_is_written_is_not_opened() {
+    let text = idl(
+        "module M { module Calls { interface I { int ask(); } exception E { } } struct S { int i; } }",
+        Idl::Dds,
+    );
+    assert!(!text.contains("Calls"), "{text}");
+    assert_has(&text, &["module M {\n    @final struct S {"]);
+}
+
+#[test]
 fn a_response_and_an_operation_of_its_name_are_two_elements() {
     let text = wsdl("module M { interface I { void op(); void opResponse(); } }");
     for name in ["op", "opResponse", "opResponse_", "opResponseResponse"] {
