@@ -13,13 +13,13 @@ use crate::workspace;
 
 /// A package of Python, and the tests that need it.
 pub(crate) struct PythonPeer {
-    /// What is imported; the environment lies in a folder of this name.
+    /// The module that is imported; the environment lies in a folder of this name.
     module: &'static str,
-    /// What PyPI calls it, with the version that was tried.
+    /// Its name on PyPI, with the version that was tried.
     package: &'static str,
     /// The environment variable that tells tests where Python has the package.
     variable: &'static str,
-    /// What nothing does without it.
+    /// The note that follows if it cannot be had.
     job: &'static str,
     /// The test program of `floe-tests`.
     test: &'static str,

@@ -212,7 +212,7 @@ fn a_class_has_no_form_in_other_worlds() {
     ] {
         let ran = run(arguments).ended(100);
         assert_eq!(ran.stdout, "");
-        ran.said("error[no-foreign-form]: `::M::C` is a class");
-        ran.said("make it a struct");
+        ran.said("error[no-foreign-form]: `::M::C` is a class")
+            .said("make it a struct");
     }
 }
