@@ -19,7 +19,7 @@ const INTEROP: &[&str] = &[
 ];
 
 /// The compilers of other worlds, which read contracts in their languages: Cyclone DDS, omniORB, gSOAP.
-const WORLDS: &[&str] = &["cyclonedds-tools", "omniidl", "gsoap"];
+const WORLDS: &[&str] = &["cyclonedds-tools", "cyclonedds-dev", "omniidl", "gsoap"];
 
 /// The peers of the lab beside Ice: omniORB, Fast CDR, Protocol Buffers, Cap'n Proto, Cyclone DDS, gSOAP,
 /// gRPC, ZeroMQ, omniEvents, mosquitto, NATS and Redis; and what ActiveMQ Artemis needs for its journal, and is
@@ -31,7 +31,6 @@ const LAB: &[&str] = &[
     "protobuf-compiler",
     "libcapnp-dev",
     "capnproto",
-    "cyclonedds-dev",
     "libfastrtps-dev",
     "fastddsgen",
     "libgsoap-dev",

@@ -31,6 +31,10 @@ fn cyclone_dds_compiles_the_data_types_of_every_contract() {
         let mut idlc = Command::new("idlc");
         run(idlc.arg("-o").arg(folder).arg(file))
     });
+    // Names that are keywords of C stay keywords there, so the random contracts are left at that.
+    let mut compiler = Command::new("cc");
+    let compiler = compiler.arg("-fsyntax-only").arg(folder.join("written.c"));
+    run(compiler).expect("the C of the written contract compiles");
 }
 
 #[test]
@@ -208,7 +212,7 @@ fn number(variable: &str) -> Option<u64> {
 }
 
 /// As many as the gate has time for.
-const USUAL_COUNT: u64 = 20;
+const USUAL_COUNT: u64 = 10;
 const USUAL_SEED: u64 = 1;
 
 /// Every kind of type, names that IDL folds, and text that is not ASCII.

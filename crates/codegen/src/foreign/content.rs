@@ -82,22 +82,34 @@ impl Search<'_> {
                 }
             }
             DefinitionKind::Exception(_) if self.target == Target::Dds => {}
-            DefinitionKind::Const(of) if !self.can_say(of) => {
-                let message = format!(
-                    "`{}` is left out: a string of IDL cannot hold the character of code 0",
-                    definition.scoped
-                );
-                let finding = Diagnostic::new(Code::LeftOut, definition.span, message);
-                self.warnings.push(finding);
-            }
             DefinitionKind::Const(_) if self.target == Target::Wsdl => {}
+            DefinitionKind::Const(of) => match self.unsayable(of) {
+                None => self.reach(id),
+                Some(reason) => {
+                    let message = format!("`{}` is left out: {reason}", definition.scoped);
+                    let finding = Diagnostic::new(Code::LeftOut, definition.span, message);
+                    let help = "programs of the other world must get the text in another way";
+                    self.warnings.push(finding.help(help));
+                }
+            },
             _ => self.reach(id),
         }
     }
 
-    fn can_say(&self, of: &Const) -> bool {
-        let is_idl = self.target != Target::Wsdl;
-        !(is_idl && matches!(&of.value, ConstValue::String(text) if text.contains('\0')))
+    /// The reason why a constant is not written, if there is one.
+    fn unsayable(&self, of: &Const) -> Option<&'static str> {
+        let ConstValue::String(text) = &of.value else {
+            return None;
+        };
+        let is_special = |it: char| it == '"' || it == '\\' || it.is_control();
+        match self.target {
+            _ if text.contains('\0') => Some("a string of IDL cannot hold the character of code 0"),
+            // Observed: Cyclone DDS 0.10.2 writes the text into C as it is, which ends the string or the line.
+            Target::Dds if text.contains(is_special) => Some(
+                "it has a quote, a backslash or a control character, of which Cyclone DDS makes C that does not compile",
+            ),
+            _ => None,
+        }
     }
 
     fn reach(&mut self, id: DefinitionId) {

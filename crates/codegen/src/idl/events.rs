@@ -81,11 +81,11 @@ impl Generator<'_> {
         let switch = self.made_path(id, Made::Operation);
         self.text.blank();
         self.text.line(&format!("/// An event of `{scoped}`."));
-        if self.idl == Idl::Dds {
-            if let Some(doc) = &self.model.definition(id).doc {
-                self.text.line("///");
-                self.text.doc(Some(doc));
-            }
+        if self.idl == Idl::Dds
+            && let Some(doc) = &self.model.definition(id).doc
+        {
+            self.text.line("///");
+            self.text.doc(Some(doc));
         }
         self.text.open(&format!(
             "{is_final}union {} switch ({switch}) {{",

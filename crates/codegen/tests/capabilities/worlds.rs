@@ -70,14 +70,18 @@ fn an_interface_that_answers_is_left_out_of_dds_with_a_warning() {
     let compilation = market();
     let (text, left_out) = generate_idl(&compilation.model, Idl::Dds).unwrap();
     assert!(!text.contains("Orders"));
-    let said = left_out[0].render(&compilation.sources);
-    assert_eq!(left_out.len(), 1, "{said}");
+    let said: String = left_out
+        .iter()
+        .map(|it| it.render(&compilation.sources))
+        .collect();
+    assert_eq!(left_out.len(), 2, "{said}");
     assert_has(
         &said,
         &[
             "warning[left-out]: `::Market::Orders` is left out: its operation `place` answers",
             "interface Orders",
             "use --corba for calls",
+            "warning[left-out]: `::Market::motto` is left out: it has a quote",
         ],
     );
 }
@@ -211,6 +215,26 @@ fn comments_never_reach_the_next_line() {
         &text,
         &["/// ends in \\ .\n", "/// and ??/ .\n", "@final struct S {"],
     );
+}
+
+#[test]
+fn a_constant_that_a_compiler_would_spoil_is_left_out_with_its_place() {
+    let compilation =
+        legal("module M { const string plain = \"h\u{e9}\"; const string nul = \"a\\0\"; }");
+    for kind in [Idl::Dds, Idl::Corba] {
+        let (text, left_out) = generate_idl(&compilation.model, kind).unwrap();
+        assert_has(&text, &["const string plain = \"h\\303\\251\";"]);
+        assert!(!text.contains("nul"), "{text}");
+        assert_eq!(left_out.len(), 1);
+        let said = left_out[0].render(&compilation.sources);
+        assert_has(
+            &said,
+            &[
+                "`::M::nul` is left out",
+                "cannot hold the character of code 0",
+            ],
+        );
+    }
 }
 
 #[test]
