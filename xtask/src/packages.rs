@@ -54,12 +54,10 @@ const LAB: &[&str] = &[
 const BROWSER: &[&str] = &["chromium"];
 
 /// Makes all packages be there that the interop tests need; says what to type and gives false when it may not
-/// install them. Without the browser and the
-/// compilers of other worlds, their tests are reported as skipped.
+/// install them. Without the browser, one test is reported as skipped.
 pub(crate) fn install() -> bool {
     make_present(BROWSER);
-    make_present(WORLDS);
-    make_present(INTEROP)
+    make_present(&[INTEROP, WORLDS].concat())
 }
 
 /// Installs the packages of [`install`], and those that only the lab uses.
