@@ -97,6 +97,7 @@ cargo xtask TASK
   interop-dds  runs our participant of DDS with Cyclone DDS, in C and in Python
   interop-amqp serves Qpid JMS and Proton for Python by our AMQP
   interop-mcap reads a recording of `floe record` with the mcap package of Python
+  interop-zeep loads the WSDL of random contracts with the zeep package of Python
 
 Single steps of `test`:
   install      installs the Debian packages that the interop tests need, or says what is missing

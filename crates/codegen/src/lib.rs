@@ -5,6 +5,8 @@
 //!   it had to change
 //! - [`model_json`]: a model as JSON text
 //! - [`generate_html`]: a model as a reference for people, one HTML page
+//! - [`generate_idl`], [`generate_wsdl`]: a model in the languages of DDS, CORBA and SOAP
+//! - [`foreign`]: its names and types there, for programs that carry events between the worlds
 //! - [`compile_files`]: files to a model, with the contracts of Floe itself built in
 //!
 //! The text that is made depends on the model and the options alone. Only `build_script.rs` and
@@ -46,17 +48,22 @@
 
 mod build_script;
 mod files;
+pub mod foreign;
 mod html;
+mod idl;
 mod json;
 pub mod names;
 mod rust;
 mod threads;
 mod writer;
+mod wsdl;
 
 pub use floe_slice::Language;
 
 pub use build_script::{Build, BuildError};
 pub use files::{BUILT_IN_DIR, BuiltIn, FileSystem, built_in_files, compile_files};
 pub use html::generate_html;
+pub use idl::{Idl, generate_idl};
 pub use json::model_json;
 pub use rust::{RustOptions, generate_rust, generate_rust_with_warnings};
+pub use wsdl::{WsdlOptions, generate_wsdl};

@@ -49,7 +49,7 @@ fn compiles(seeds: &[u64]) -> Result<(), String> {
     match compiler::compile("random-contracts", &name, &crate_text) {
         (true, _) => Ok(()),
         (false, said) => {
-            let contract = writer::contract(seeds[0]);
+            let contract = writer::contract(seeds[0], true);
             Err(format!("{}\n{contract}", shortened(&said)))
         }
     }
@@ -57,7 +57,7 @@ fn compiles(seeds: &[u64]) -> Result<(), String> {
 
 /// The Rust of a contract, in one of the forms that options give it.
 fn rust(seed: u64) -> Result<String, String> {
-    let contract = writer::contract(seed);
+    let contract = writer::contract(seed, true);
     let compilation = check_source(contract.as_bytes());
     if compilation.has_errors() {
         return Err(format!("{}\n{contract}", compilation.render()));

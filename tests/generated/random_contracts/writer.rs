@@ -5,9 +5,10 @@ use std::fmt::Write;
 use super::names::{self, Taken};
 use super::random::Random;
 
-/// A contract of this seed.
-pub(super) fn contract(seed: u64) -> String {
+/// A contract of this seed, with or without classes.
+pub(super) fn contract(seed: u64, has_classes: bool) -> String {
     let mut writer = Writer {
+        has_classes,
         random: Random::new(seed),
         text: "[[\"suppress-warning:all\"]]\n[[\"underscore\"]]\n".to_owned(),
         types: Vec::new(),
@@ -25,6 +26,7 @@ pub(super) fn contract(seed: u64) -> String {
 }
 
 struct Writer {
+    has_classes: bool,
     random: Random,
     text: String,
     /// Types of members and elements, by their whole names.
@@ -72,7 +74,8 @@ impl Writer {
             4 => self.sequence(name, scoped),
             5 => self.dictionary(name, scoped),
             6 | 7 => self.exception(name, scoped),
-            8 => self.class(name, scoped),
+            8 if self.has_classes => self.class(name, scoped),
+            8 => self.structure(name, scoped),
             _ => self.interface(name, scoped),
         }
     }
@@ -309,7 +312,10 @@ impl Writer {
 
     fn any_type(&mut self) -> String {
         match self.types.is_empty() || self.random.once_in(3) {
-            true => self.random.pick(PRIMITIVES).to_owned(),
+            true => match self.random.pick(PRIMITIVES) {
+                "Value" if !self.has_classes => "Object*".to_owned(),
+                primitive => primitive.to_owned(),
+            },
             // Rather one of the last ones, so that types are built on one another.
             false => {
                 let back = self.random.below(self.types.len().min(8));

@@ -3,6 +3,8 @@
 mod breaking;
 mod doc;
 mod format;
+mod idl;
+mod wsdl;
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +18,7 @@ use crate::contract::{PreprocessorArguments, found_errors, render, talk_findings
 use crate::exit::{Exit, Failure};
 use crate::output::{self, Format, Output};
 
-/// Checks, formats, compares and documents Slice files, and generates Rust or JSON
+/// Checks, formats, compares and documents Slice files, and generates Rust, JSON, IDL or WSDL
 #[derive(Debug, Subcommand)]
 pub(crate) enum Slice {
     Check(Check),
@@ -25,6 +27,8 @@ pub(crate) enum Slice {
     Fmt(format::Fmt),
     Breaking(breaking::Breaking),
     Doc(doc::Doc),
+    Idl(idl::Idl),
+    Wsdl(wsdl::Wsdl),
 }
 
 impl Slice {
@@ -36,6 +40,8 @@ impl Slice {
             Self::Fmt(fmt) => fmt.run(output),
             Self::Breaking(breaking) => breaking.run(output),
             Self::Doc(doc) => doc.run(output),
+            Self::Idl(idl) => idl.run(output),
+            Self::Wsdl(wsdl) => wsdl.run(output),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `floe slice fmt`, `breaking` and `doc`.
+//! `floe slice fmt`, `breaking`, `doc`, `idl` and `wsdl`.
 
 use std::fs;
 use std::path::Path;
@@ -172,4 +172,47 @@ fn a_reference_is_printed_or_written() {
     assert_eq!(ran.stdout, "");
     let written = fs::read_to_string(Path::new(&dir).join("to-html.html")).unwrap();
     assert!(written.contains("<title>Demo</title>"), "{written}");
+}
+
+#[test]
+fn a_contract_is_printed_or_written_in_the_languages_of_other_worlds() {
+    let text = "module Demo { struct Tick { double price; } interface Ticker { void tick(Tick tick); string ask(); } }";
+    let file = slice_file("worlds.ice", text);
+    let dds = run(&["slice", "idl", &file]).ended(0);
+    assert!(dds.stdout.contains("@final struct Tick {"), "{dds:?}");
+    dds.said("`::Demo::Ticker` is left out: its operation `ask` answers");
+    let corba = run(&["slice", "idl", "--corba", &file]).ended(0);
+    assert!(corba.stdout.contains("interface Ticker {"), "{corba:?}");
+    let dir = format!("{file}.out");
+    let options = ["--address", "http://a/?b&c", "--namespace", "urn:mine"];
+    let wsdl = [
+        &["slice", "wsdl", &file, "--output-dir", &dir],
+        &options[..],
+    ]
+    .concat();
+    assert_eq!(run(&wsdl).ended(0).stdout, "");
+    let written = fs::read_to_string(Path::new(&dir).join("worlds.wsdl")).unwrap();
+    for part in [
+        "location=\"http://a/?b&amp;c\"",
+        "targetNamespace=\"urn:mine:Demo\"",
+    ] {
+        assert!(written.contains(part), "expected `{part}` in {written}");
+    }
+    run(&["slice", "idl", &file, "--output-dir", &dir]).ended(0);
+    assert!(Path::new(&dir).join("worlds.idl").is_file());
+}
+
+#[test]
+fn a_class_has_no_form_in_other_worlds() {
+    let file = slice_file("class-worlds.ice", "module M { class C { int x; } }");
+    for arguments in [
+        &["slice", "idl", &file][..],
+        &["slice", "idl", "--corba", &file],
+        &["slice", "wsdl", &file],
+    ] {
+        let ran = run(arguments).ended(100);
+        assert_eq!(ran.stdout, "");
+        ran.said("error[no-foreign-form]: `::M::C` is a class")
+            .said("make it a struct");
+    }
 }

@@ -9,6 +9,7 @@ mod html;
 mod metadata;
 mod packaging;
 mod snapshot;
+mod worlds;
 
 use std::path::PathBuf;
 

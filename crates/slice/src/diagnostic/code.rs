@@ -99,6 +99,8 @@ codes! {
     // Code generation.
     MappedNameClash, "mapped-name-clash", Error, "two names become one in the generated code";
     MappedNameChanged, "mapped-name-changed", Warning, "a name is changed in the generated code, where another one has it";
+    NoForeignForm, "no-foreign-form", Error, "the types of another world cannot hold this";
+    LeftOut, "left-out", Warning, "another world has no use for this definition";
 }
 
 #[cfg(test)]
