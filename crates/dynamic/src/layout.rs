@@ -1,9 +1,16 @@
-//! Facts about each type that must be known before a value of it is decoded: how short it can be, how deep
-//! it nests, and whether it is supported at all.
+//! Layouts of types: what a walk needs to know of a type, compiled once from a contract. No format is among it but for the
+//! few facts of Ice's encoding that depend on nothing else.
 
 use std::fmt;
+use std::sync::Arc;
 
-use floe_slice::model::{Definition, DefinitionId, DefinitionKind, Model, Primitive, Type};
+use floe_slice::model::{
+    ConstValue, Definition, DefinitionId, DefinitionKind, Model, Primitive, Type,
+};
+use floe_wire::encoding::{EnumWidth, TagFormat};
+
+use crate::Value;
+use crate::wording::join;
 
 /// How many types may stand in one another: `sequence<sequence<int>>` has depth 2.
 ///
@@ -39,127 +46,587 @@ impl fmt::Display for Unsupported {
 
 impl std::error::Error for Unsupported {}
 
-/// The facts about a type that decoding needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Layout {
-    /// The least number of bytes that a value takes, in any encoding.
+/// A type as a walk sees it. Layouts of types that a type consists of are shared.
+#[derive(Debug)]
+pub struct Layout {
+    name: String,
+    shape: Shape,
     pub(crate) min_wire_len: usize,
     /// How many types stand in one another.
-    pub(crate) depth: usize,
-    /// True if there are class instances in it, which encoding 1.0 writes behind all values.
-    pub(crate) has_classes: bool,
+    depth: usize,
+    has_classes: bool,
+    /// The number of bytes of a value in Ice's encoding, if it is the same for all.
+    pub(crate) fixed_len: Option<usize>,
+    pub(crate) tag: TagShape,
 }
+
+/// The kind of a type, with the layouts of the types that it consists of.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Shape {
+    /// `bool`, a number or `string`.
+    Primitive(Primitive),
+    /// An enumeration.
+    Enum(Enumeration),
+    /// A struct.
+    Struct(Record),
+    /// `sequence<byte>`, which is read and written in one piece.
+    Bytes,
+    /// Any other sequence, of elements of this layout.
+    Sequence(Arc<Layout>),
+    /// A dictionary.
+    Dictionary {
+        /// Of its keys.
+        key: Arc<Layout>,
+        /// Of its values.
+        value: Arc<Layout>,
+    },
+    /// A proxy of any type.
+    Proxy,
+    /// An instance of a class, or nil. Its members are not in the layout: a class may have itself as a member.
+    Class {
+        /// The type id of the class, if instances of others that do not extend it are refused.
+        type_id: Option<Arc<str>>,
+        /// The class or, by value, the interface.
+        definition: Option<DefinitionId>,
+    },
+    /// A type without values that can be read: a member of a class nests too deep.
+    Unsupported,
+}
+
+/// How a tagged value of a type is written in Ice's encoding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TagShape {
+    pub(crate) format: TagFormat,
+    /// True if the length stands in front of the value, which does not start with it.
+    pub(crate) has_len_in_front: bool,
+}
+
+/// The enumerators of a type.
+#[derive(Debug)]
+pub struct Enumeration {
+    enumerators: Vec<(String, i32)>,
+    /// Positions among the enumerators, by value; empty where the values are 0, 1, 2 and so on.
+    by_value: Vec<(i32, usize)>,
+    pub(crate) width: EnumWidth,
+}
+
+impl Enumeration {
+    fn new(declared: &floe_slice::model::Enum) -> Self {
+        let pairs = declared.enumerators.iter();
+        let enumerators: Vec<(String, i32)> =
+            pairs.map(|one| (one.name.clone(), one.value)).collect();
+        let places = enumerators.iter().enumerate();
+        let mut by_value: Vec<(i32, usize)> =
+            places.map(|(index, (_, value))| (*value, index)).collect();
+        by_value.sort_unstable();
+        if enumerators.iter().map(|(_, value)| *value).eq(0..) {
+            by_value.clear();
+        }
+        Self {
+            width: EnumWidth::for_max(declared.max_value()),
+            enumerators,
+            by_value,
+        }
+    }
+
+    /// The name of an enumerator by its position.
+    pub fn name(&self, index: usize) -> &str {
+        self.enumerators.get(index).map_or("", |(name, _)| name)
+    }
+
+    /// The value of an enumerator by its position.
+    pub fn value(&self, index: usize) -> i32 {
+        self.enumerators.get(index).map_or(0, |(_, value)| *value)
+    }
+
+    /// The position of the enumerator with this value.
+    pub fn position(&self, value: i32) -> Option<usize> {
+        if self.by_value.is_empty() {
+            let index = usize::try_from(value).ok()?;
+            return (index < self.enumerators.len()).then_some(index);
+        }
+        let found = self.by_value.binary_search_by_key(&value, |(one, _)| *one);
+        Some(self.by_value[found.ok()?].1)
+    }
+
+    /// The position of the enumerator with this name.
+    pub fn position_of(&self, name: &str) -> Option<usize> {
+        self.enumerators.iter().position(|(one, _)| one == name)
+    }
+
+    /// The names, in order of declaration.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.enumerators.iter().map(|(name, _)| name.as_str())
+    }
+}
+
+/// Members with names: of a struct, of one slice of a class or exception, or the parameters or results of an operation.
+#[derive(Debug)]
+pub struct Record {
+    name: String,
+    /// The name of one member in messages: a member, parameter or result.
+    pub(crate) noun: &'static str,
+    members: Vec<Member>,
+    /// Positions in the order of Ice's encoding: the return value behind the parameters, tagged members last, by tag.
+    wire_order: Vec<usize>,
+    is_in_wire_order: bool,
+    has_classes: bool,
+    pub(crate) has_untagged_classes: bool,
+}
+
+/// One member of a [`Record`].
+#[derive(Debug, Clone)]
+pub struct Member {
+    name: String,
+    layout: Arc<Layout>,
+    tag: Option<u32>,
+    /// The declared default.
+    pub(crate) default: Option<Value>,
+}
+
+impl Member {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The layout of its type.
+    pub fn layout(&self) -> &Arc<Layout> {
+        &self.layout
+    }
+
+    /// Its tag, if it is optional.
+    pub fn tag(&self) -> Option<u32> {
+        self.tag
+    }
+}
+
+impl Record {
+    /// A record of members in order of declaration. `last_on_wire` is the position of a return value.
+    pub(crate) fn new(
+        name: &str,
+        noun: &'static str,
+        members: Vec<Member>,
+        last_on_wire: Option<usize>,
+    ) -> Self {
+        let mut wire_order: Vec<usize> = (0..members.len()).collect();
+        wire_order.sort_by_key(|index| (members[*index].tag, Some(*index) == last_on_wire));
+        let has_classes = |member: &&Member| member.layout.has_classes;
+        // Tagged values are not written in encoding 1.0, so that class instances in them do not make a table of instances
+        // follow either. Source: observed, Ice 3.7.8 for Python, parameters and exceptions.
+        let mut untagged = members.iter().filter(|member| member.tag.is_none());
+        Self {
+            name: name.to_owned(),
+            noun,
+            is_in_wire_order: wire_order.is_sorted(),
+            wire_order,
+            has_untagged_classes: untagged.any(|member| member.layout.has_classes),
+            has_classes: members.iter().any(|member| has_classes(&member)),
+            members,
+        }
+    }
+
+    /// The type id of its owner, or the name of the operation.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The members in order of declaration; a return value is the first.
+    pub fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    /// Returns true if there are class instances in it.
+    pub fn has_classes(&self) -> bool {
+        self.has_classes
+    }
+
+    /// Returns true if Ice writes the members in the order of declaration.
+    pub(crate) fn is_in_wire_order(&self) -> bool {
+        self.is_in_wire_order
+    }
+
+    pub(crate) fn wire_order(&self) -> &[usize] {
+        &self.wire_order
+    }
+
+    /// The names of the members, for a message.
+    pub(crate) fn list(&self) -> String {
+        let names: Vec<&str> = self.members.iter().map(Member::name).collect();
+        join(&names)
+    }
+
+    /// Asks a format about the type of each member: see [`Layout::check`].
+    ///
+    /// # Errors
+    /// [`TypeRefused`] for the first type that the format refuses, with its path.
+    pub fn check(&self, accept: impl Fn(&Layout) -> Result<(), String>) -> Result<(), TypeRefused> {
+        self.check_members(&accept)
+            .map_err(|refused| refused.below(&self.name))
+    }
+
+    fn check_members(
+        &self,
+        accept: &impl Fn(&Layout) -> Result<(), String>,
+    ) -> Result<(), TypeRefused> {
+        self.members.iter().try_for_each(|member| {
+            let checked = member.layout.check_within(accept);
+            checked.map_err(|refused| refused.below(&format!(".{}", member.name)))
+        })
+    }
+}
+
+/// A type that a format has no values of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TypeRefused {
+    /// Where in the type: `::M::Order.items[].tree`.
+    pub path: String,
+    /// Why, in the words of the format.
+    pub reason: String,
+}
+
+impl TypeRefused {
+    fn below(mut self, front: &str) -> Self {
+        self.path.insert_str(0, front);
+        self
+    }
+}
+
+impl fmt::Display for TypeRefused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path, self.reason)
+    }
+}
+
+impl std::error::Error for TypeRefused {}
 
 impl Layout {
-    /// A reference to an instance. What is in the instance has a depth of its own: how many are
-    /// inside one another is known only at run time, and limited there.
-    const CLASS: Self = Self {
-        min_wire_len: 1,
-        depth: 0,
-        has_classes: true,
-    };
+    /// The type as written in Slice, a definition by its full name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
 
-    fn flat(min_wire_len: usize) -> Self {
-        Self {
-            min_wire_len,
-            depth: 0,
-            has_classes: false,
+    /// Its kind.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Returns true if there are class instances in it.
+    pub fn has_classes(&self) -> bool {
+        self.has_classes
+    }
+
+    /// Asks a format about this type and all that it consists of, before the first value comes: `accept` answers why a type
+    /// has no values in the format. The members of classes are not asked for.
+    ///
+    /// # Errors
+    /// [`TypeRefused`] for the first type that the format refuses, with its path.
+    pub fn check(&self, accept: impl Fn(&Self) -> Result<(), String>) -> Result<(), TypeRefused> {
+        self.check_within(&accept)
+            .map_err(|refused| refused.below(&self.name))
+    }
+
+    fn check_within(
+        &self,
+        accept: &impl Fn(&Self) -> Result<(), String>,
+    ) -> Result<(), TypeRefused> {
+        accept(self).map_err(|reason| TypeRefused {
+            path: String::new(),
+            reason,
+        })?;
+        match &self.shape {
+            Shape::Struct(record) => record.check_members(accept),
+            Shape::Sequence(element) => {
+                let checked = element.check_within(accept);
+                checked.map_err(|refused| refused.below("[]"))
+            }
+            Shape::Dictionary { key, value } => {
+                let checked = key.check_within(accept);
+                checked.map_err(|refused| refused.below("{key}"))?;
+                let checked = value.check_within(accept);
+                checked.map_err(|refused| refused.below("[]"))
+            }
+            _ => Ok(()),
         }
     }
 
-    /// Sequences and dictionaries: at least the byte of the size.
-    fn counted(parts: &[Self]) -> Self {
-        let depths = parts.iter().map(|part| part.depth);
+    fn leaf(name: &str, shape: Shape, min_wire_len: usize, format: TagFormat) -> Self {
         Self {
-            min_wire_len: 1,
+            name: name.to_owned(),
+            has_classes: matches!(shape, Shape::Class { .. }),
+            shape,
+            min_wire_len,
+            depth: 0,
+            fixed_len: None,
+            tag: TagShape {
+                format,
+                has_len_in_front: false,
+            },
+        }
+    }
+
+    fn primitive(primitive: Primitive) -> Self {
+        let (len, format) = match primitive {
+            Primitive::Bool | Primitive::Byte => (1, TagFormat::F1),
+            Primitive::Short => (2, TagFormat::F2),
+            Primitive::Int | Primitive::Float => (4, TagFormat::F4),
+            Primitive::Long | Primitive::Double => (8, TagFormat::F8),
+            Primitive::String => (1, TagFormat::VSize),
+        };
+        let fixed_len = (primitive != Primitive::String).then_some(len);
+        let leaf = Self::leaf(
+            primitive.keyword(),
+            Shape::Primitive(primitive),
+            len,
+            format,
+        );
+        Self { fixed_len, ..leaf }
+    }
+
+    fn class(name: &str, type_id: Option<Arc<str>>, definition: Option<DefinitionId>) -> Self {
+        let shape = Shape::Class {
+            type_id,
+            definition,
+        };
+        Self::leaf(name, shape, 1, TagFormat::Class)
+    }
+
+    fn structure(name: &str, record: Record) -> Self {
+        let mut sum = Self::leaf(name, Shape::Bytes, 0, TagFormat::FSize);
+        sum.depth = 1;
+        sum.fixed_len = Some(0);
+        for member in record.members() {
+            let layout = &member.layout;
+            sum.min_wire_len = sum.min_wire_len.saturating_add(layout.min_wire_len);
+            sum.depth = sum.depth.max(layout.depth + 1);
+            sum.fixed_len = add(sum.fixed_len, layout.fixed_len);
+        }
+        sum.has_classes = record.has_classes;
+        sum.shape = Shape::Struct(record);
+        let format = TagFormat::of_parts(sum.fixed_len);
+        sum.tag = TagShape {
+            format,
+            has_len_in_front: format == TagFormat::VSize,
+        };
+        sum
+    }
+
+    /// A sequence or dictionary: at least the byte of the size.
+    fn counted(name: &str, shape: Shape, parts: &[&Self]) -> Self {
+        let part_len = parts
+            .iter()
+            .map(|part| part.fixed_len)
+            .reduce(add)
+            .flatten();
+        let format = TagFormat::of_parts(part_len);
+        let depths = parts.iter().map(|part| part.depth);
+        let has_own_len = parts.len() == 1 && part_len == Some(1);
+        Self {
+            name: name.to_owned(),
             depth: depths.max().unwrap_or(0) + 1,
+            min_wire_len: 1,
             has_classes: parts.iter().any(|part| part.has_classes),
+            shape,
+            fixed_len: None,
+            tag: TagShape {
+                format,
+                has_len_in_front: format == TagFormat::VSize && !has_own_len,
+            },
         }
     }
 }
 
-/// The layouts of all definitions of a model.
+fn add(one: Option<usize>, other: Option<usize>) -> Option<usize> {
+    one?.checked_add(other?)
+}
+
+/// The layouts of all types of a model.
 #[derive(Debug)]
-pub(crate) struct Layouts(Vec<Result<Layout, Unsupported>>);
+pub(crate) struct Layouts {
+    by_definition: Vec<Result<Arc<Layout>, Unsupported>>,
+    primitives: [Arc<Layout>; Primitive::ALL.len()],
+    object_proxy: Arc<Layout>,
+    any_class: Arc<Layout>,
+}
 
 impl Layouts {
     /// Computes the layouts in the order of the model, in which what a type needs stands before it;
     /// only classes may come later.
     pub(crate) fn new(model: &Model) -> Self {
-        let is_class = |kind: &DefinitionKind| {
-            // An interface as a type is what Ice 3.7 calls an interface by value: a class.
-            matches!(
-                kind,
-                DefinitionKind::Class(_) | DefinitionKind::Interface(_)
-            )
+        let mut layouts = Self {
+            by_definition: Vec::new(),
+            primitives: Primitive::ALL.map(|primitive| Arc::new(Layout::primitive(primitive))),
+            object_proxy: Arc::new(proxy("Object*")),
+            any_class: Arc::new(Layout::class("Value", None, None)),
         };
-        let known = model.definitions.iter().map(|definition| {
-            // Only an unchecked model has a type that contains itself.
-            is_class(&definition.kind)
-                .then_some(Layout::CLASS)
-                .ok_or_else(|| Unsupported::TooDeep("a type that contains itself".to_owned()))
+        let known = model.iter().map(|(id, definition)| {
+            let name = definition.scoped.as_str();
+            // A type that is only declared, or an interface by value as Ice 3.7 has it, stands for any class.
+            let type_id = match &definition.kind {
+                DefinitionKind::Class(class) if class.is_complete => Some(name.into()),
+                DefinitionKind::Class(_) | DefinitionKind::Interface(_) => None,
+                // Only an unchecked model has a type that contains itself.
+                _ => {
+                    return Err(Unsupported::TooDeep(
+                        "a type that contains itself".to_owned(),
+                    ));
+                }
+            };
+            Ok(Arc::new(Layout::class(name, type_id, Some(id))))
         });
-        let mut layouts = Self(known.collect());
+        layouts.by_definition = known.collect();
         for (index, definition) in model.definitions.iter().enumerate() {
-            if !is_class(&definition.kind) {
-                layouts.0[index] = layouts.definition(definition);
+            if layouts.by_definition[index].is_err() {
+                layouts.by_definition[index] = layouts.definition(model, definition);
             }
         }
         layouts
     }
 
     /// The layout of a type.
-    pub(crate) fn of(&self, r#type: Type) -> Result<Layout, Unsupported> {
+    pub(crate) fn of(&self, r#type: Type, model: &Model) -> Result<Arc<Layout>, Unsupported> {
         match r#type {
-            Type::Primitive(primitive) => Ok(Layout::flat(primitive_len(primitive))),
-            Type::ObjectProxy | Type::Proxy(_) => Ok(Layout::flat(NIL_PROXY_LEN)),
-            Type::Named(id) => self.named(id),
-            _ => Ok(Layout::CLASS),
+            Type::Primitive(primitive) => {
+                let index = Primitive::ALL.iter().position(|one| *one == primitive);
+                Ok(Arc::clone(&self.primitives[index.unwrap_or_default()]))
+            }
+            Type::ObjectProxy => Ok(Arc::clone(&self.object_proxy)),
+            Type::Proxy(id) => Ok(Arc::new(proxy(&format!(
+                "{}*",
+                model.definition(id).scoped
+            )))),
+            Type::Named(id) => self.by_definition[id.0].clone(),
+            _ => Ok(Arc::clone(&self.any_class)),
         }
     }
 
-    fn named(&self, id: DefinitionId) -> Result<Layout, Unsupported> {
-        self.0[id.0].clone()
+    /// The layout of a type of which no value may ever come.
+    pub(crate) fn or_unsupported(&self, r#type: Type, model: &Model) -> Arc<Layout> {
+        self.of(r#type, model).unwrap_or_else(|_| {
+            let name = match r#type {
+                Type::Named(id) => model.definition(id).scoped.as_str(),
+                _ => "",
+            };
+            Arc::new(Layout::leaf(name, Shape::Unsupported, 1, TagFormat::Class))
+        })
     }
 
-    fn definition(&self, definition: &Definition) -> Result<Layout, Unsupported> {
-        let name = || definition.scoped.clone();
+    /// A member of a struct, class or exception.
+    pub(crate) fn member(&self, declared: &floe_slice::model::Member, model: &Model) -> Member {
+        let layout = self.or_unsupported(declared.r#type, model);
+        let default = declared.default.as_ref();
+        Member {
+            name: declared.name.clone(),
+            default: default.and_then(|default| default_value(model, &layout, default)),
+            layout,
+            tag: tag(declared.tag),
+        }
+    }
+
+    /// A parameter or result.
+    pub(crate) fn parameter(
+        &self,
+        name: &str,
+        r#type: Type,
+        tag: Option<u32>,
+        model: &Model,
+    ) -> Member {
+        Member {
+            name: name.to_owned(),
+            layout: self.or_unsupported(r#type, model),
+            tag,
+            default: None,
+        }
+    }
+
+    fn definition(
+        &self,
+        model: &Model,
+        definition: &Definition,
+    ) -> Result<Arc<Layout>, Unsupported> {
+        let name = definition.scoped.as_str();
         let layout = match &definition.kind {
-            DefinitionKind::Enum(_) => Layout::flat(1),
+            DefinitionKind::Enum(declared) => {
+                let shape = Shape::Enum(Enumeration::new(declared));
+                Layout::leaf(name, shape, 1, TagFormat::Size)
+            }
             DefinitionKind::Struct(structure) => {
-                let mut sum = Layout {
-                    depth: 1,
-                    ..Layout::flat(0)
-                };
                 for member in &structure.members {
-                    let layout = self.of(member.r#type)?;
-                    sum.min_wire_len = sum.min_wire_len.saturating_add(layout.min_wire_len);
-                    sum.depth = sum.depth.max(layout.depth + 1);
-                    sum.has_classes |= layout.has_classes;
+                    self.of(member.r#type, model)?;
                 }
-                sum
+                let members = structure.members.iter();
+                let members = members.map(|member| self.member(member, model)).collect();
+                Layout::structure(name, Record::new(name, "member", members, None))
             }
-            DefinitionKind::Sequence(sequence) => Layout::counted(&[self.of(sequence.element)?]),
+            DefinitionKind::Sequence(sequence) => {
+                let element = self.of(sequence.element, model)?;
+                let shape = match element.shape {
+                    Shape::Primitive(Primitive::Byte) => Shape::Bytes,
+                    _ => Shape::Sequence(Arc::clone(&element)),
+                };
+                Layout::counted(name, shape, &[&element])
+            }
             DefinitionKind::Dictionary(dictionary) => {
-                Layout::counted(&[self.of(dictionary.key)?, self.of(dictionary.value)?])
+                let key = self.of(dictionary.key, model)?;
+                let value = self.of(dictionary.value, model)?;
+                let shape = Shape::Dictionary {
+                    key: Arc::clone(&key),
+                    value: Arc::clone(&value),
+                };
+                Layout::counted(name, shape, &[&key, &value])
             }
-            _ => return Err(Unsupported::NoDataType(name())),
+            _ => return Err(Unsupported::NoDataType(name.to_owned())),
         };
-        if layout.depth > MAX_DEPTH {
-            return Err(Unsupported::TooDeep(name()));
+        match layout.depth {
+            ..=MAX_DEPTH => Ok(Arc::new(layout)),
+            _ => Err(Unsupported::TooDeep(name.to_owned())),
         }
-        Ok(layout)
     }
 }
 
-fn primitive_len(primitive: Primitive) -> usize {
-    match primitive {
-        Primitive::Bool | Primitive::Byte | Primitive::String => 1,
-        Primitive::Short => 2,
-        Primitive::Int | Primitive::Float => 4,
-        Primitive::Long | Primitive::Double => 8,
+/// A nil proxy is an identity of two empty strings: two bytes.
+fn proxy(name: &str) -> Layout {
+    Layout::leaf(name, Shape::Proxy, 2, TagFormat::FSize)
+}
+
+/// A tag as the wire has it; the compiler refuses negative ones.
+pub(crate) fn tag(tag: Option<i32>) -> Option<u32> {
+    tag.and_then(|tag| u32::try_from(tag).ok())
+}
+
+/// The value of a declared default.
+fn default_value(model: &Model, layout: &Layout, default: &ConstValue) -> Option<Value> {
+    match (&layout.shape, default) {
+        (Shape::Primitive(primitive), default) => of_const(*primitive, default),
+        (Shape::Enum(_), ConstValue::Enumerator { of, index }) => {
+            match &model.definition(*of).kind {
+                DefinitionKind::Enum(declared) => {
+                    let enumerator = declared.enumerators.get(*index)?;
+                    Some(Value::Enumerator(enumerator.value))
+                }
+                _ => None,
+            }
+        }
+        _ => None,
     }
 }
 
-/// A nil proxy: an identity of two empty strings.
-const NIL_PROXY_LEN: usize = 2;
+/// The value of a built-in constant.
+fn of_const(primitive: Primitive, constant: &ConstValue) -> Option<Value> {
+    match (primitive, constant) {
+        (Primitive::Bool, ConstValue::Bool(value)) => Some(Value::Bool(*value)),
+        (Primitive::String, ConstValue::String(text)) => Some(Value::String(text.clone())),
+        (Primitive::Float, ConstValue::Float(value)) => Some(Value::Float(*value as f32)),
+        (Primitive::Double, ConstValue::Float(value)) => Some(Value::Double(*value)),
+        (Primitive::Float, ConstValue::Integer(value)) => Some(Value::Float(*value as f32)),
+        (Primitive::Double, ConstValue::Integer(value)) => Some(Value::Double(*value as f64)),
+        (Primitive::Byte, ConstValue::Integer(value)) => u8::try_from(*value).ok().map(Value::Byte),
+        (Primitive::Short, ConstValue::Integer(value)) => {
+            i16::try_from(*value).ok().map(Value::Short)
+        }
+        (Primitive::Int, ConstValue::Integer(value)) => i32::try_from(*value).ok().map(Value::Int),
+        (Primitive::Long, ConstValue::Integer(value)) => Some(Value::Long(*value)),
+        _ => None,
+    }
+}

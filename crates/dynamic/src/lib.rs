@@ -35,11 +35,10 @@
 mod builtin;
 mod class;
 mod contract;
-mod decode;
-mod encode;
 mod example;
 mod exception;
 mod hex;
+mod ice;
 mod json;
 mod layout;
 mod lookup;
@@ -47,23 +46,31 @@ mod message;
 mod operation;
 mod path;
 mod payload;
+mod reader;
 mod schema;
 mod signature;
-mod slot;
-mod tagged;
 mod value;
+mod walk;
 mod wording;
+mod writer;
 
 pub use class::Instance;
 pub use contract::{Contract, DataType};
-pub use decode::{DecodeValueError, MAX_MEMORY_PER_BYTE};
-pub use encode::{EncodeValueError, EncodeValueErrorKind};
 pub use exception::{EXCEPTION_KEY, THROWN_KEY, UNKNOWN_KEY};
 pub use hex::{HexError, from_hex, to_hex};
-pub use json::{JSON_DEPTH_MAX, JsonError, MAX_PROBLEMS, Problem, parse_json};
-pub use layout::{MAX_DEPTH, Unsupported};
+pub use ice::{
+    DecodeValueError, EncodeValueError, EncodeValueErrorKind, IceReadError, IceReader, IceWriter,
+    MAX_MEMORY_PER_BYTE,
+};
+pub use json::{
+    JSON_DEPTH_MAX, JsonError, JsonReader, JsonWriter, MAX_PROBLEMS, Problem, parse_json,
+};
+pub use layout::{Enumeration, Layout, MAX_DEPTH, Member, Record, Shape, TypeRefused, Unsupported};
 pub use lookup::LookupError;
 pub use message::{MessageError, MessageJson, MessageReader};
 pub use operation::{Operation, RETURN_KEY, RETURN_KEY_BESIDE_NAMESAKE};
 pub use payload::{DecodePayloadError, PayloadType};
-pub use value::Value;
+pub use reader::{Order, Reader};
+pub use value::{Value, ValueReader, ValueWriter};
+pub use walk::{Cause, WalkError, walk, walk_record};
+pub use writer::Writer;

@@ -23,6 +23,13 @@ pub fn parse_json(text: &str) -> Result<Json, serde_json::Error> {
     Ok(json)
 }
 
+/// Parses JSON text that a [`JsonWriter`](super::JsonWriter) has written: as deep as the value was.
+pub(crate) fn parse_own(text: &str) -> Json {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    deserializer.disable_recursion_limit();
+    serde::Deserialize::deserialize(&mut deserializer).expect("a writer of JSON writes JSON")
+}
+
 /// Reads a value inside so many others.
 #[derive(Clone, Copy)]
 struct Strict {
