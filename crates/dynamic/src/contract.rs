@@ -122,10 +122,9 @@ impl Contract {
         r#type: DataType,
         decoder: &mut Decoder<'a>,
     ) -> Result<Value, DecodeValueError> {
-        decoder.know_classes(self.classes());
         let mut writer = ValueWriter::default();
         let layout = self.layout_of(r#type);
-        decode_whole(&Subject::Value(&layout), decoder, &mut writer)
+        decode_whole(self, &Subject::Value(&layout), decoder, &mut writer)
             .map_err(|located| DecodeValueError::located(*located, "value"))?;
         Ok(writer.into_value())
     }

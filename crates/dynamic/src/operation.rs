@@ -332,12 +332,11 @@ impl Operation {
         let record = self.record(list);
         let trail = Trail::default();
         let mut decoder = payload.map_err(at_root)?.with_context(&trail);
-        decoder.know_classes(self.contract.classes());
         if record.members().is_empty() {
             decoder.nothing().map_err(at_root)?;
         }
         let mut writer = JsonWriter::new(&self.contract);
-        decode_whole(&Subject::Record(record), &mut decoder, &mut writer)
+        decode_whole(&self.contract, &Subject::Record(record), &mut decoder, &mut writer)
             .map_err(|located| DecodeValueError::located(*located, list.root))?;
         decoder.finish().map_err(at_root)?;
         Ok(writer.into_text())

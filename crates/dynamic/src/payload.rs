@@ -116,10 +116,9 @@ impl PayloadType {
             Content::Value(r#type) => {
                 let trail = Trail::default();
                 let mut decoder = decoder.with_context(&trail);
-                decoder.know_classes(self.contract.classes());
                 let layout = self.contract.layout_of(*r#type);
                 let mut writer = JsonWriter::new(&self.contract);
-                decode_whole(&Subject::Value(&layout), &mut decoder, &mut writer)
+                decode_whole(&self.contract, &Subject::Value(&layout), &mut decoder, &mut writer)
                     .map_err(|located| DecodeValueError::located(*located, VALUE))?;
                 let ended = decoder.finish_exact("value");
                 ended.map_err(|error| DecodeValueError::at_root(VALUE, error))?;
@@ -237,9 +236,8 @@ impl PayloadType {
         let record = self.only(r#type, Some(tag));
         let trail = Trail::default();
         let mut decoder = decoder.with_context(&trail);
-        decoder.know_classes(self.contract.classes());
         let mut writer = ValueWriter::default();
-        decode_whole(&Subject::Record(&record), &mut decoder, &mut writer)
+        decode_whole(&self.contract, &Subject::Record(&record), &mut decoder, &mut writer)
             .map_err(|located| DecodeValueError::without_root(*located))?;
         let ended = decoder.finish();
         ended.map_err(|error| DecodeValueError::at_root(VALUE, error))?;

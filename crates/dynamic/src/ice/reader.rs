@@ -14,7 +14,7 @@ use crate::path::{Located, Path, Segment};
 use crate::value::ValueWriter;
 use crate::walk::{Cause, Lost, Subject, members, whole};
 use crate::{
-    Contract, Enumeration, Instance, Layout, MAX_DEPTH, Order, Reader, Record, Shape, Value,
+    Contract, Enumeration, Instance, Layout, MAX_DEPTH, Order, Reader, Record, Shape, Value, Writer,
 };
 
 /// The most memory that decoding to a [`Value`] takes for each byte of input, whatever the bytes say.
@@ -45,6 +45,8 @@ pub const MAX_MEMORY_PER_BYTE: usize =
 #[derive(Debug)]
 pub struct IceReader<'d, 'a> {
     decoder: &'d mut Decoder<'a>,
+    /// The contract, until its classes are needed.
+    contract: Option<&'a Contract>,
     /// The optional value that is being read. There is none in another: optional are only members of classes, which are
     /// read by readers of their own, and parameters.
     tagged: Option<TaggedScope<'a>>,
@@ -84,15 +86,25 @@ impl std::error::Error for IceReadError {}
 impl<'d, 'a> IceReader<'d, 'a> {
     /// A reader that makes instances of the classes of a contract.
     pub fn new(contract: &'a Contract, decoder: &'d mut Decoder<'a>) -> Self {
-        decoder.know_classes(contract.classes());
-        Self::inside(decoder)
+        Self {
+            contract: Some(contract),
+            ..Self::inside(decoder)
+        }
     }
 
     /// A reader for what is inside an instance or exception, whose decoder knows its classes.
     fn inside(decoder: &'d mut Decoder<'a>) -> Self {
         Self {
             decoder,
+            contract: None,
             tagged: None,
+        }
+    }
+
+    /// Tells the decoder of the classes, which takes memory: before the first instance that may come.
+    fn know_classes(&mut self) {
+        if let Some(contract) = self.contract.take() {
+            self.decoder.know_classes(contract.classes());
         }
     }
 
@@ -177,6 +189,7 @@ impl Reader for IceReader<'_, '_> {
     }
 
     fn instance(&mut self, layout: &Layout) -> Result<Link<dyn AnyClass>, IceReadError> {
+        self.know_classes();
         let link = match layout.shape() {
             Shape::Class {
                 type_id: Some(type_id),
@@ -235,6 +248,7 @@ impl Reader for IceReader<'_, '_> {
     /// Reads the class instances that follow in encoding 1.0.
     fn end(&mut self, has_classes: bool) -> Result<(), IceReadError> {
         if has_classes {
+            self.know_classes();
             let finished = self.decoder.finish_classes();
             finished.map_err(|error| Trail::follow(self.decoder.context(), error))?;
         }
@@ -285,12 +299,14 @@ impl DecodeValueError {
 }
 
 /// Walks a whole out of a decoder.
-pub(crate) fn decode_whole<W: crate::Writer<Error = Infallible>>(
+pub(crate) fn decode_whole<'a, W: Writer<Error = Infallible>>(
+    contract: &'a Contract,
     subject: &Subject<'_>,
-    decoder: &mut Decoder<'_>,
+    decoder: &mut Decoder<'a>,
     writer: &mut W,
 ) -> Result<(), Box<Located<DecodeError>>> {
-    whole(subject, &mut IceReader::inside(decoder), writer).map_err(unwritten)
+    let mut reader = IceReader::new(contract, decoder);
+    whole(subject, &mut reader, writer).map_err(unwritten)
 }
 
 /// Reads the values of the members of one slice of a class or exception.

@@ -58,6 +58,9 @@ enum Keys {
     Names,
 }
 
+/// Room for the text, in bytes, before it comes: that of most events.
+const ROOM: usize = 256;
+
 /// An entry of a dictionary, or a member.
 #[derive(Debug, Clone, Copy)]
 struct Mark {
@@ -72,7 +75,7 @@ impl JsonWriter {
     pub fn new(contract: &Contract) -> Self {
         Self {
             contract: contract.clone(),
-            out: Vec::new(),
+            out: Vec::with_capacity(ROOM),
             around: Vec::new(),
             marks: Vec::new(),
             shared: Shared::default(),
@@ -102,6 +105,7 @@ impl JsonWriter {
         if self.out.last() != Some(&b'{') {
             self.out.push(b',');
         }
+        self.out.reserve(key.len() + 3);
         self.out.push(b'"');
         self.out.extend_from_slice(key.as_bytes());
         self.out.extend_from_slice(b"\":");
