@@ -37,6 +37,7 @@ mod class;
 mod contract;
 mod example;
 mod exception;
+mod field_path;
 mod hex;
 mod ice;
 mod json;
@@ -57,6 +58,7 @@ mod writer;
 pub use class::Instance;
 pub use contract::{Contract, DataType};
 pub use exception::{EXCEPTION_KEY, THROWN_KEY, UNKNOWN_KEY};
+pub use field_path::{Field, FieldPath, FieldPathError};
 pub use hex::{HexError, from_hex, to_hex};
 pub use ice::{
     DecodeValueError, EncodeValueError, EncodeValueErrorKind, IceReadError, IceReader, IceWriter,

@@ -10,7 +10,7 @@ mod counts;
 use std::hint::black_box;
 use std::process::ExitCode;
 
-use floe_dynamic::{Contract, Operation, parse_json};
+use floe_dynamic::{Contract, Operation, ValueWriter, parse_json};
 use floe_slice::check_source;
 use floe_wire::EncodingVersion;
 
@@ -47,6 +47,10 @@ fn main() -> ExitCode {
         "nested/to_json",
         "tick/from_json",
         "nested/from_json",
+        "tick/field",
+        "nested/field",
+        "tick/to_value",
+        "nested/to_value",
     ];
     let cases = cases.map(|case| (case.to_owned(), vec![case.to_owned()]));
     repetitions.count(cases.to_vec())
@@ -66,10 +70,27 @@ fn play(case: &str, repetitions: u64) {
         text,
         "the case is a round trip"
     );
-    for _ in 0..repetitions {
-        match direction {
-            "to_json" => drop(black_box(to_json(&operation, black_box(&bytes)))),
-            _ => drop(black_box(encode(&operation, black_box(&text)))),
+    let path = match name {
+        "tick" => "price",
+        // Behind a string, a number and three entries.
+        _ => "catalogue.entries[3].place.y",
+    };
+    let field = operation.field(path).expect("the path leads to a number");
+    match direction {
+        "field" => (0..repetitions).for_each(|_| {
+            let found = black_box(&field).read(black_box(&bytes));
+            black_box(found).expect("our own bytes");
+        }),
+        "to_value" => (0..repetitions).for_each(|_| {
+            let mut writer = ValueWriter::default();
+            let walked = operation.request_to(black_box(&bytes), &mut writer);
+            walked.expect("our own bytes");
+            drop(black_box(writer.into_value()));
+        }),
+        "to_json" => (0..repetitions)
+            .for_each(|_| drop(black_box(to_json(&operation, black_box(&bytes))))),
+        _ => {
+            (0..repetitions).for_each(|_| drop(black_box(encode(&operation, black_box(&text)))));
         }
     }
 }
