@@ -299,7 +299,9 @@ fn step_over_all(
     parts: &[&Arc<Layout>],
     decoder: &mut Decoder<'_>,
 ) -> Result<(), DecodeError> {
-    let fixed_len = parts.iter().try_fold(0_usize, |sum, part| sum.checked_add(part.fixed_len?));
+    let fixed_len = parts
+        .iter()
+        .try_fold(0_usize, |sum, part| sum.checked_add(part.fixed_len?));
     if let Some(len) = fixed_len {
         return decoder.bytes(count.saturating_mul(len), STEP).map(drop);
     }
@@ -382,13 +384,12 @@ impl Compiler {
         Ok(Arc::clone(member.layout()))
     }
 
-    fn element(
-        &mut self,
-        sequence: &Layout,
-        index: usize,
-    ) -> Result<Arc<Layout>, FieldPathError> {
+    fn element(&mut self, sequence: &Layout, index: usize) -> Result<Arc<Layout>, FieldPathError> {
         let Shape::Sequence(element) = sequence.shape() else {
-            let problem = format!("{} has no elements that a path can lead to", sequence.name());
+            let problem = format!(
+                "{} has no elements that a path can lead to",
+                sequence.name()
+            );
             return Err(self.error(problem));
         };
         self.path += &format!("[{index}]");

@@ -336,8 +336,13 @@ impl Operation {
             decoder.nothing().map_err(at_root)?;
         }
         let mut writer = JsonWriter::new(&self.contract);
-        decode_whole(&self.contract, &Subject::Record(record), &mut decoder, &mut writer)
-            .map_err(|located| DecodeValueError::located(*located, list.root))?;
+        decode_whole(
+            &self.contract,
+            &Subject::Record(record),
+            &mut decoder,
+            &mut writer,
+        )
+        .map_err(|located| DecodeValueError::located(*located, list.root))?;
         decoder.finish().map_err(at_root)?;
         Ok(writer.into_text())
     }

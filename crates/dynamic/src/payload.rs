@@ -118,8 +118,13 @@ impl PayloadType {
                 let mut decoder = decoder.with_context(&trail);
                 let layout = self.contract.layout_of(*r#type);
                 let mut writer = JsonWriter::new(&self.contract);
-                decode_whole(&self.contract, &Subject::Value(&layout), &mut decoder, &mut writer)
-                    .map_err(|located| DecodeValueError::located(*located, VALUE))?;
+                decode_whole(
+                    &self.contract,
+                    &Subject::Value(&layout),
+                    &mut decoder,
+                    &mut writer,
+                )
+                .map_err(|located| DecodeValueError::located(*located, VALUE))?;
                 let ended = decoder.finish_exact("value");
                 ended.map_err(|error| DecodeValueError::at_root(VALUE, error))?;
                 parse_own(&writer.into_text())
@@ -237,8 +242,13 @@ impl PayloadType {
         let trail = Trail::default();
         let mut decoder = decoder.with_context(&trail);
         let mut writer = ValueWriter::default();
-        decode_whole(&self.contract, &Subject::Record(&record), &mut decoder, &mut writer)
-            .map_err(|located| DecodeValueError::without_root(*located))?;
+        decode_whole(
+            &self.contract,
+            &Subject::Record(&record),
+            &mut decoder,
+            &mut writer,
+        )
+        .map_err(|located| DecodeValueError::without_root(*located))?;
         let ended = decoder.finish();
         ended.map_err(|error| DecodeValueError::at_root(VALUE, error))?;
         Ok(match writer.into_members().pop() {

@@ -87,8 +87,9 @@ fn play(case: &str, repetitions: u64) {
             walked.expect("our own bytes");
             drop(black_box(writer.into_value()));
         }),
-        "to_json" => (0..repetitions)
-            .for_each(|_| drop(black_box(to_json(&operation, black_box(&bytes))))),
+        "to_json" => {
+            (0..repetitions).for_each(|_| drop(black_box(to_json(&operation, black_box(&bytes)))))
+        }
         _ => {
             (0..repetitions).for_each(|_| drop(black_box(encode(&operation, black_box(&text)))));
         }
