@@ -4,6 +4,9 @@
 //! (encodings 1.0 and 1.1) and as JSON, and finds the [`Operation`]s of interfaces, which turn
 //! whole requests, replies and user exceptions into JSON and back. Pure: no I/O, clock or async.
 //!
+//! Below that, a [`walk()`] drives a [`Writer`] from a [`Reader`] along the [`Layout`] of a type, and no tree is built: Ice's
+//! encoding, JSON and [`Value`] are formats like any other. A [`FieldPath`] reads one field out of encoded parameters.
+//!
 //! ```
 //! use floe_dynamic::Contract;
 //! use floe_slice::check_source;

@@ -191,8 +191,8 @@ impl Operation {
         self.decode_params(open(encapsulation))
     }
 
-    /// Decodes the in-parameters of a request to the text of what [`Operation::decode_request`] gives, in a tenth of the
-    /// time.
+    /// Decodes the in-parameters of a request to the text of what [`Operation::decode_request`] gives. No tree of JSON is built
+    /// on the way.
     ///
     /// # Errors
     /// [`DecodeValueError`]: the sender has other parameters in mind.

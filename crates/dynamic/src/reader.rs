@@ -20,7 +20,7 @@ pub enum Order {
 
 /// A format that values are read from, along the layout of their type.
 ///
-/// A [walk](crate::walk) calls the methods; the format answers from its current position. It may give any answer of the
+/// A [walk](crate::walk()) calls the methods; the format answers from its current position. It may give any answer of the
 /// type: what a peer sent wrong is an error, never a panic. A walk asks for members in the order that [`Reader::ORDER`]
 /// names.
 ///

@@ -9,7 +9,7 @@ use crate::{Enumeration, Layout, Order, Record};
 
 /// A format that values are written to, along the layout of their type.
 ///
-/// A [walk](crate::walk) calls the methods in the order of the values. After an error it calls nothing more, and what has
+/// A [walk](crate::walk()) calls the methods in the order of the values. After an error it calls nothing more, and what has
 /// been written has no meaning.
 ///
 /// The methods that only mark a place (`begin_*`, `end_*`) do nothing by default.

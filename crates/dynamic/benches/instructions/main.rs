@@ -49,6 +49,8 @@ fn main() -> ExitCode {
         "nested/from_json",
         "tick/field",
         "nested/field",
+        "tick/to_tree",
+        "nested/to_tree",
         "tick/to_value",
         "nested/to_value",
     ];
@@ -80,6 +82,10 @@ fn play(case: &str, repetitions: u64) {
         "field" => (0..repetitions).for_each(|_| {
             let found = black_box(&field).read(black_box(&bytes));
             black_box(found).expect("our own bytes");
+        }),
+        "to_tree" => (0..repetitions).for_each(|_| {
+            let tree = operation.decode_request(black_box(&bytes));
+            drop(black_box(tree.expect("our own bytes")));
         }),
         "to_value" => (0..repetitions).for_each(|_| {
             let mut writer = ValueWriter::default();
