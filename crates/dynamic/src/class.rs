@@ -93,7 +93,7 @@ impl Instance {
         &self.contract
     }
 
-    /// What each class on the way from the first base declares.
+    /// The parts of the instance, that of the first base first.
     pub(crate) fn bases_first(&self) -> Vec<&Self> {
         let levels = std::iter::successors(Some(self), |level| level.base.as_deref());
         let mut levels: Vec<&Self> = levels.collect();

@@ -23,9 +23,9 @@ pub struct Contract {
 pub(crate) struct Inner {
     model: Model,
     layouts: Layouts,
-    /// What each class and exception declares itself.
+    /// The members that each class and exception declares itself.
     records: Vec<Option<Record>>,
-    /// The same with the members of all bases in front, made when they are first needed.
+    /// Those with the members of all bases in front, made when they are first needed.
     whole_records: Vec<OnceLock<Record>>,
     classes: ClassIndex,
 }

@@ -322,7 +322,8 @@ impl Operation {
         let mut reader = JsonReader::new(&self.contract, list.root, json);
         let bytes = encapsulation(encoding, format, |encoder| {
             let subject = Subject::Record(self.record(list));
-            whole(&subject, &mut reader, &mut IceWriter::new(encoder)).map_err(only_json)
+            whole(&subject, &mut reader, &mut IceWriter::new(encoder))
+                .map_err(|lost| only_json(*lost))
         })?;
         bytes.map_err(|error| JsonError::unencodable(list.root, &error))
     }

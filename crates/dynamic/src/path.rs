@@ -97,8 +97,8 @@ impl<E> Located<E> {
     }
 
     /// Another error at the same place.
-    pub(crate) fn map<F>(self: Box<Self>, map: impl FnOnce(E) -> F) -> Box<Located<F>> {
-        let Self { error, segments } = *self;
+    pub(crate) fn map<F>(self, map: impl FnOnce(E) -> F) -> Box<Located<F>> {
+        let Self { error, segments } = self;
         Located::from_parts(map(error), segments)
     }
 

@@ -272,7 +272,8 @@ impl PayloadType {
         let record = self.only(r#type, tag);
         let mut reader = JsonReader::only(&self.contract, VALUE, json);
         let mut writer = IceWriter::new(&mut encoder);
-        whole(&Subject::Record(&record), &mut reader, &mut writer).map_err(only_json)?;
+        whole(&Subject::Record(&record), &mut reader, &mut writer)
+            .map_err(|lost| only_json(*lost))?;
         let finished = encoder.finish();
         finished.map_err(|error| JsonError::unencodable(VALUE, &error))?;
         Ok(bytes)

@@ -149,7 +149,9 @@ pub(crate) fn whole<R: Reader, W: Writer>(
     let needs_graph = W::NEEDS_GRAPH && subject.has_classes();
     if needs_graph || subject.has_conflict(R::ORDER, W::ORDER) {
         let mut built = ValueWriter::default();
-        subject.step(reader, &mut built).map_err(unbuilt)?;
+        subject
+            .step(reader, &mut built)
+            .map_err(|lost| unbuilt(*lost))?;
         end_reading(subject, reader)?;
         let built = built.into_value();
         return whole_value(subject, &built, writer).map_err(|lost| {
@@ -187,7 +189,7 @@ fn end_reading<R: Reader, W>(
     reader.end(subject.has_untagged_classes()).map_err(read)
 }
 
-fn unbuilt<R, W>(lost: Lost<R, Infallible>) -> Lost<R, W> {
+fn unbuilt<R, W>(lost: Located<Cause<R, Infallible>>) -> Lost<R, W> {
     lost.map(|cause| match cause {
         Cause::Read(error) => Cause::Read(error),
         Cause::Write(never) => match never {},
@@ -285,7 +287,7 @@ fn member<R: Reader, W: Writer>(
             value(member.layout(), reader, writer)?;
             writer.end_member(record, index).map_err(written)?;
         } else {
-            value(member.layout(), reader, &mut Nowhere).map_err(unbuilt)?;
+            value(member.layout(), reader, &mut Nowhere).map_err(|lost| unbuilt(*lost))?;
         }
         reader.end_member(record, index).map_err(read)
     };

@@ -12,7 +12,7 @@ use floe_wire::{Decode, DecodeError, DecodeErrorKind, Decoder, Encapsulation};
 
 use crate::path::{Located, Path, Segment};
 use crate::value::ValueWriter;
-use crate::walk::{Cause, Lost, Subject, members, whole};
+use crate::walk::{Cause, Subject, members, whole};
 use crate::{
     Contract, Enumeration, Instance, Layout, MAX_DEPTH, Order, Reader, Record, Shape, Value, Writer,
 };
@@ -306,7 +306,7 @@ pub(crate) fn decode_whole<'a, W: Writer<Error = Infallible>>(
     writer: &mut W,
 ) -> Result<(), Box<Located<DecodeError>>> {
     let mut reader = IceReader::new(contract, decoder);
-    whole(subject, &mut reader, writer).map_err(unwritten)
+    whole(subject, &mut reader, writer).map_err(|lost| unwritten(*lost))
 }
 
 /// Reads the values of the members of one slice of a class or exception.
@@ -315,12 +315,13 @@ pub(crate) fn decode_slots(
     decoder: &mut Decoder<'_>,
 ) -> Result<Vec<Value>, Box<Located<DecodeError>>> {
     let mut writer = ValueWriter::default();
-    members(record, &mut IceReader::inside(decoder), &mut writer).map_err(unwritten)?;
+    members(record, &mut IceReader::inside(decoder), &mut writer)
+        .map_err(|lost| unwritten(*lost))?;
     Ok(writer.into_members())
 }
 
 /// The error in the bytes, with the whole path.
-fn unwritten(lost: Lost<IceReadError, Infallible>) -> Box<Located<DecodeError>> {
+fn unwritten(lost: Located<Cause<IceReadError, Infallible>>) -> Box<Located<DecodeError>> {
     let (cause, outer) = lost.into_parts();
     match cause {
         Cause::Read(IceReadError(inner)) => {

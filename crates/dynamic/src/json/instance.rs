@@ -122,10 +122,7 @@ impl<'j> JsonReader<'j> {
         };
         let contract = self.contract();
         let members = match class {
-            Class::Known(id) => {
-                let record = contract.whole_record(id);
-                self.members(&record, object, &KEYS)
-            }
+            Class::Known(id) => self.members(contract.whole_record(id), object, &KEYS),
             Class::Unknown => {
                 let none = Record::new("it", "member", Vec::new(), None);
                 self.members(&none, object, &KEYS)

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use floe_slice::model::{Primitive, Type};
@@ -12,9 +13,9 @@ use serde_json::{Map, Value as Json};
 use super::graph::Graph;
 use super::problem::describe;
 use super::{JsonError, MAX_PROBLEMS, Problem, number};
-use crate::path::{Path, Segment};
+use crate::path::{Located, Path, Segment};
 use crate::value::ValueWriter;
-use crate::walk::{Cause, Lost, Subject, members as walk_members, value as walk_value, whole};
+use crate::walk::{Cause, Subject, members as walk_members, value as walk_value, whole};
 use crate::wording::{join, quote, suggest};
 use crate::{Contract, Enumeration, Layout, Member, Order, Reader, Record, Shape, Value};
 
@@ -43,7 +44,7 @@ pub struct JsonReader<'j> {
 enum Now<'j> {
     Json(&'j Json),
     Object(&'j Map<String, Json>),
-    /// What the key of an object stands for.
+    /// The value for which the key of an object stands.
     Key(Json),
     /// The declared default of a member that is left out.
     Default(Value),
@@ -122,7 +123,7 @@ impl<'j> JsonReader<'j> {
     /// Builds the value that the JSON stands for.
     pub(crate) fn build(&mut self, subject: &Subject<'_>) -> Result<Value, JsonError> {
         let mut writer = ValueWriter::default();
-        whole(subject, self, &mut writer).map_err(only_json)?;
+        whole(subject, self, &mut writer).map_err(|lost| only_json(*lost))?;
         Ok(writer.into_value())
     }
 
@@ -752,7 +753,7 @@ impl Reader for JsonReader<'_> {
 }
 
 /// The error of a walk to a format that can say everything.
-pub(crate) fn only_json(lost: Lost<JsonError, std::convert::Infallible>) -> JsonError {
+pub(crate) fn only_json(lost: Located<Cause<JsonError, Infallible>>) -> JsonError {
     Cause::only_read(lost.into_parts().0)
 }
 
