@@ -1,5 +1,8 @@
 //! Reads JSON, checked against the type: collects every problem instead of stopping at one.
 
+mod dictionary;
+mod members;
+
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::convert::Infallible;
@@ -10,14 +13,15 @@ use floe_wire::encoding::{AnyClass, Link};
 use floe_wire::reference::Reference;
 use serde_json::{Map, Value as Json};
 
+use self::dictionary::{Entries, Source};
 use super::graph::Graph;
 use super::problem::describe;
 use super::{JsonError, MAX_PROBLEMS, Problem, number};
 use crate::path::{Located, Path, Segment};
 use crate::value::ValueWriter;
-use crate::walk::{Cause, Subject, members as walk_members, value as walk_value, whole};
-use crate::wording::{join, quote, suggest};
-use crate::{Contract, Enumeration, Layout, Member, Order, Reader, Record, Shape, Value};
+use crate::walk::{Cause, Subject, members as walk_members, whole};
+use crate::wording::{join, suggest};
+use crate::{Contract, Enumeration, Layout, Order, Reader, Record, Shape, Value};
 
 /// Reads values from JSON, as the page on the JSON form of Slice describes it.
 ///
@@ -74,25 +78,6 @@ enum Parts<'j> {
     Only(&'j Json),
     Entries(Entries<'j>),
     Wrong,
-}
-
-/// A dictionary.
-#[derive(Debug)]
-struct Entries<'j> {
-    source: Source<'j>,
-    key_layout: Arc<Layout>,
-    /// The key and value of the current entry; none after a mistake.
-    entry: Option<(Now<'j>, &'j Json)>,
-    /// How many problems there were before the key.
-    problem_count: usize,
-    /// The keys so far, if two could be equal.
-    seen: Option<HashSet<String>>,
-}
-
-#[derive(Debug)]
-enum Source<'j> {
-    Object(serde_json::map::Iter<'j>),
-    Pairs(std::slice::Iter<'j, Json>),
 }
 
 impl<'j> JsonReader<'j> {
@@ -284,152 +269,6 @@ impl<'j> JsonReader<'j> {
     fn end_parts(&mut self) {
         if let Some(around) = self.around.pop() {
             self.path.truncate(around.path_len);
-        }
-    }
-
-    /// The parameters or results in one of the forms that JSON may have for them.
-    fn list(&mut self, record: &Record, json: &'j Json) -> Option<Parts<'j>> {
-        let members = record.members();
-        match (json, members) {
-            (Json::Array(elements), members) if fits(elements.len(), members) => {
-                Some(Parts::Elements(elements))
-            }
-            (Json::Array(_), []) => self.mismatch(format!("no {}s", record.noun), json),
-            (Json::Array(_), members) => {
-                let least = members.len() - optional_at_the_end(members);
-                let count = match least == members.len() {
-                    true => least.to_string(),
-                    false => format!("{least} to {}", members.len()),
-                };
-                self.mismatch(format!("an array of {count} ({})", record.list()), json)
-            }
-            (Json::Null, []) => Some(Parts::Elements(&[])),
-            (json, [_]) => Some(Parts::One(0, json)),
-            (json, members) => match only_required(members) {
-                Some(at) => Some(Parts::One(at, json)),
-                None => {
-                    let names = record.list();
-                    self.mismatch(format!("an object with {names}, or an array of them"), json)
-                }
-            },
-        }
-    }
-
-    fn refuse_unknown(&mut self, record: &Record, object: &'j Map<String, Json>, ignored: &[&str]) {
-        let mut is_known = 0;
-        for member in record.members() {
-            is_known += usize::from(object.contains_key(member.name()));
-        }
-        if is_known == object.len() {
-            return;
-        }
-        let (name, noun) = (record.name(), record.noun);
-        for key in object.keys() {
-            let mut names = record.members().iter().map(Member::name);
-            if names.any(|name| name == key) || ignored.contains(&key.as_str()) {
-                continue;
-            }
-            let expected = match record.members() {
-                [] => format!("nothing: {name} has no {noun}s"),
-                _ => format!("a {noun} of {name} ({})", record.list()),
-            };
-            let names = record.members().iter().map(Member::name);
-            let help = suggest(key, names.filter(|name| !object.contains_key(*name)));
-            let help = help.map(did_you_mean);
-            self.at(Segment::Member(Cow::Borrowed(key)), |reader| {
-                reader.problem::<()>(expected, quote(key), help)
-            });
-        }
-    }
-
-    /// A member that the JSON leaves out: its default, or a problem. Answers false if it is optional.
-    fn absent(&mut self, record: &Record, member: &Member) -> bool {
-        if member.tag().is_some() {
-            return false;
-        }
-        if let Some(default) = &member.default {
-            let default = Now::Default(default.clone());
-            self.go(Segment::Index(0), default);
-            return true;
-        }
-        let expected = describe_type(member.layout());
-        let help = format!("{} has no default for it", record.name());
-        let name = Cow::Owned(member.name().to_owned());
-        self.go(Segment::Member(name), Now::Wrong);
-        self.problem::<()>(expected, "nothing", Some(help));
-        true
-    }
-
-    /// Goes to a member that the JSON has. Answers false if that says that it has no value.
-    fn present(&mut self, member: &Member, segment: Option<Segment<'j>>, json: &'j Json) -> bool {
-        if member.tag().is_some() && self.is_unset(member.layout(), json) {
-            return false;
-        }
-        match segment {
-            Some(segment) => self.go(segment, Now::Json(json)),
-            None => self.now = Now::Json(json),
-        }
-        true
-    }
-
-    /// The entries of a dictionary.
-    fn entries(&mut self, layout: &Layout, json: &'j Json) -> Option<(Source<'j>, usize)> {
-        let Shape::Dictionary { key, value } = layout.shape() else {
-            return None;
-        };
-        let has_text_keys = matches!(key.shape(), Shape::Primitive(_) | Shape::Enum(_));
-        match json {
-            Json::Object(object) if is_recorded_dictionary(object) => {
-                self.entries(layout, &object[DICT_KEY])
-            }
-            Json::Object(object) if has_text_keys => {
-                Some((Source::Object(object.iter()), object.len()))
-            }
-            Json::Array(pairs) => Some((Source::Pairs(pairs.iter()), pairs.len())),
-            json => {
-                let (name, key, value) = (layout.name(), key.name(), value.name());
-                let shape = if has_text_keys {
-                    "an object, or an array of [key, value] pairs,"
-                } else {
-                    "an array of [key, value] pairs"
-                };
-                let expected = format!("{shape} for {name} (dictionary<{key}, {value}>)");
-                self.mismatch(expected, json)
-            }
-        }
-    }
-
-    fn around_entries(&mut self) -> Option<&mut Entries<'j>> {
-        match &mut self.around.last_mut()?.parts {
-            Parts::Entries(entries) => Some(entries),
-            _ => None,
-        }
-    }
-
-    /// Refuses a key that the dictionary has already.
-    fn refuse_same_key(&mut self) {
-        let Some(entries) = self.around_entries() else {
-            return;
-        };
-        let Some(mut seen) = entries.seen.take() else {
-            return;
-        };
-        let before = entries.problem_count;
-        let layout = Arc::clone(&entries.key_layout);
-        let key = entries.entry.as_ref().map(|(key, _)| key.clone());
-        if let (Some(key), true) = (key, self.problem_count() == before) {
-            self.now = key;
-            let mut writer = ValueWriter::default();
-            // It was read once, without problems.
-            let _ = walk_value(&layout, self, &mut writer);
-            // Keys hold no floats, so that equal keys, and only those, look the same.
-            if !seen.insert(format!("{:?}", writer.into_value())) {
-                let expected = "a key that the dictionary does not have yet";
-                self.problem::<()>(expected, "the same key again", None);
-            }
-        }
-        if let Some(entries) = self.around_entries() {
-            entries.seen = Some(seen);
         }
     }
 }
@@ -757,45 +596,9 @@ pub(crate) fn only_json(lost: Located<Cause<JsonError, Infallible>>) -> JsonErro
     Cause::only_read(lost.into_parts().0)
 }
 
-/// Returns true if an array of so many can be for the members: optional ones at the end may be left out.
-fn fits(len: usize, members: &[Member]) -> bool {
-    (members.len() - optional_at_the_end(members)..=members.len()).contains(&len)
-}
-
-/// How many members at the end are optional.
-fn optional_at_the_end(members: &[Member]) -> usize {
-    let from_the_end = members.iter().rev();
-    from_the_end
-        .take_while(|member| member.tag().is_some())
-        .count()
-}
-
-/// The place of the one member that is not optional: a bare value can only be for it.
-fn only_required(members: &[Member]) -> Option<usize> {
-    let mut required = (0..members.len()).filter(|at| members[*at].tag().is_none());
-    required.next().filter(|_| required.next().is_none())
-}
-
 /// Returns the JSON under the key, if a recorded value names its kind by that key.
 fn recorded<'j>(key: &str, json: &'j Json) -> &'j Json {
     json.get(key).unwrap_or(json)
-}
-
-/// The key of a dictionary's entries in recorded values.
-const DICT_KEY: &str = "$dict";
-
-/// Returns true if an object is no dictionary with the key `$dict`, but a recorded one: it has pairs there.
-fn is_recorded_dictionary(object: &Map<String, Json>) -> bool {
-    let is_pair = |json: &Json| json.as_array().is_some_and(|pair| pair.len() == 2);
-    let entries = object.get(DICT_KEY).and_then(Json::as_array);
-    object.len() == 1 && entries.is_some_and(|entries| entries.iter().all(is_pair))
-}
-
-fn describe_type(layout: &Layout) -> String {
-    match layout.shape() {
-        Shape::Primitive(primitive) => describe_primitive(*primitive).to_owned(),
-        _ => layout.name().to_owned(),
-    }
 }
 
 pub(super) fn did_you_mean(name: &str) -> String {
