@@ -2,7 +2,9 @@
 
 use std::sync::LazyLock;
 
-use floe_dynamic::{Contract, DataType, PayloadType, Value};
+use floe_dynamic::{
+    Contract, DataType, IceReader, JsonWriter, Operation, PayloadType, Value, walk,
+};
 use floe_slice::check_source;
 use floe_wire::encoding::ClassFormat;
 use floe_wire::{Decoder, Encoder, EncodingVersion};
@@ -55,6 +57,8 @@ pub(crate) const SHAPES: usize = 2 * (TYPES.len() + 1);
 /// Decodes `input` as a value of each type, as an optional one of each, and as parameters, results
 /// and exceptions, in both encodings, and what was decoded again after it was encoded.
 ///
+/// Bytes that are walked to JSON text give the text of the value that they are. A path leads to the fields of an operation.
+///
 /// Whatever the bytes are, this must end, and without a panic.
 pub(crate) fn run(input: &[u8]) {
     (0..SHAPES).for_each(|shape| run_as(shape, input));
@@ -79,15 +83,21 @@ pub(crate) fn run_as(shape: usize, input: &[u8]) {
         return;
     }
     let operation = CONTRACT.operation("mixed").expect("the contract has it");
+    fields(&operation, input, encoding);
     payload(&PayloadType::params(&operation), input, encoding);
     payload(&PayloadType::results(&operation), input, encoding);
     payload(&PayloadType::thrown(&operation), input, encoding);
 }
 
 fn value(r#type: DataType, input: &[u8], encoding: EncodingVersion) {
-    let Ok(first) = decode(r#type, input, encoding) else {
+    let decoded = decode(r#type, input, encoding);
+    let text = json_text(r#type, input, encoding);
+    let Ok(first) = decoded else {
+        assert_eq!(text.err(), decoded.err(), "both walks find one error");
         return;
     };
+    let of_value = CONTRACT.value_to_json(r#type, &first).to_string();
+    assert_eq!(text, Ok(of_value), "both walks find one value");
     // A graph that leads nowhere, or that is too deep when it is walked in another order, has no bytes.
     let Some(bytes) = encode(r#type, &first, encoding) else {
         return;
@@ -115,6 +125,26 @@ fn decode(r#type: DataType, bytes: &[u8], encoding: EncodingVersion) -> Result<V
     let mut decoder = Decoder::new(bytes, encoding);
     let decoded = CONTRACT.decode(r#type, &mut decoder);
     decoded.map_err(|error| error.to_string())
+}
+
+fn json_text(r#type: DataType, bytes: &[u8], encoding: EncodingVersion) -> Result<String, String> {
+    let mut decoder = Decoder::new(bytes, encoding);
+    let mut reader = IceReader::new(&CONTRACT, &mut decoder);
+    let mut writer = JsonWriter::new(&CONTRACT);
+    let walked = walk(&CONTRACT.layout_of(r#type), &mut reader, &mut writer);
+    walked.map_err(|error| error.to_string())?;
+    Ok(writer.into_text())
+}
+
+/// Reads each field of the parameters to which a path leads, which are an encapsulation with this payload.
+fn fields(operation: &Operation, payload: &[u8], encoding: EncodingVersion) {
+    let header = floe_wire::Encapsulation::header(encoding, payload.len() as u32);
+    let encapsulation = [&header[..], payload].concat();
+    for input in operation.inputs().members() {
+        if let Ok(field) = operation.field(input.name()) {
+            let _ = field.read(&encapsulation);
+        }
+    }
 }
 
 fn encode(r#type: DataType, value: &Value, encoding: EncodingVersion) -> Option<Vec<u8>> {

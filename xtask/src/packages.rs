@@ -61,7 +61,7 @@ const BROWSER: &[&str] = &["chromium"];
 /// install them. Without the browser, one test is reported as skipped.
 pub(crate) fn install() -> bool {
     make_present(BROWSER);
-    make_present(&[INTEROP, WORLDS].concat())
+    make_present(INTEROP)
 }
 
 /// Installs the packages of [`install`], and those that only the lab uses.

@@ -5,15 +5,14 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Weak};
 
-use floe_slice::model::{Class, DefinitionId, DefinitionKind, Member, Model, Type};
+use floe_slice::model::{Class, DefinitionId, DefinitionKind, Model, Type};
 use floe_wire::encoding::{AnyClass, ClassFactory, ClassId, ClassReader, Classes, Link};
 use floe_wire::{DecodeError, EncodeError, Encoder};
 
 use crate::contract::Inner;
-use crate::decode::{self, Trail};
-use crate::slot::Slot;
+use crate::ice::{Trail, decode_slots, encode_slots};
 use crate::wording::join;
-use crate::{Contract, Value, encode};
+use crate::{Contract, EncodeValueError, Record, Value};
 
 /// An instance of a class of a [`Contract`]: what the links of [`Value::Instance`] lead to.
 ///
@@ -52,7 +51,7 @@ impl Instance {
         let chain = contract.class_chain(class);
         let counts = chain
             .iter()
-            .map(|id| own_members(contract.model(), *id).len());
+            .map(|id| contract.own_record(*id).members().len());
         (counts.sum::<usize>() == members.len()).then(|| Self::of(contract, &chain, members))
     }
 
@@ -68,17 +67,18 @@ impl Instance {
 
     /// The members with their names, those of bases first.
     pub fn members(&self) -> Vec<(&str, &Value)> {
-        let mut members = self.base.as_ref().map_or(Vec::new(), |base| base.members());
-        let own = own_members(self.contract.model(), self.class);
-        let names = own.iter().map(|member| member.name.as_str());
-        members.extend(names.zip(&self.members));
-        members
+        let levels = self.bases_first().into_iter();
+        let named = levels.flat_map(|level| {
+            let names = level.record().members().iter().map(|member| member.name());
+            names.zip(&level.members)
+        });
+        named.collect()
     }
 
     /// The instance with members that have been counted; the most derived class is first.
     pub(crate) fn of(contract: &Contract, chain: &[DefinitionId], mut members: Vec<Value>) -> Self {
         let (class, bases) = chain.split_first().expect("a chain begins with its class");
-        let own_count = own_members(contract.model(), *class).len();
+        let own_count = contract.own_record(*class).members().len();
         let own = members.split_off(members.len() - own_count);
         let base = (!bases.is_empty()).then(|| Box::new(Self::of(contract, bases, members)));
         Self {
@@ -89,17 +89,21 @@ impl Instance {
         }
     }
 
-    pub(crate) fn class(&self) -> DefinitionId {
-        self.class
-    }
-
     pub(crate) fn contract(&self) -> &Contract {
         &self.contract
     }
 
-    /// The part that the base of the class declares.
-    pub(crate) fn base(&self) -> Option<&Self> {
-        self.base.as_deref()
+    /// The parts of the instance, that of the first base first.
+    pub(crate) fn bases_first(&self) -> Vec<&Self> {
+        let levels = std::iter::successors(Some(self), |level| level.base.as_deref());
+        let mut levels: Vec<&Self> = levels.collect();
+        levels.reverse();
+        levels
+    }
+
+    /// The members that the class declares itself.
+    pub(crate) fn record(&self) -> &Record {
+        self.contract.own_record(self.class)
     }
 
     pub(crate) fn own(&self) -> &[Value] {
@@ -121,9 +125,8 @@ impl AnyClass for Instance {
     }
 
     fn encode_members(&self, encoder: &mut Encoder<'_>) {
-        let slots = own_slots(&self.contract, self.class);
-        if let Err(located) = encode::slots(&self.contract, &slots, &self.members, encoder) {
-            let error = encode::EncodeValueError::located(*located, "");
+        if let Err(located) = encode_slots(self.record(), &self.members, encoder) {
+            let error = EncodeValueError::located(*located, "");
             let problem = format!("{}{error}", self.class_type_id());
             encoder.fail(EncodeError::NotOfType(problem));
         }
@@ -254,11 +257,9 @@ fn slice(
     class: DefinitionId,
     reader: &mut ClassReader<'_, '_>,
 ) -> Result<Vec<Value>, DecodeError> {
-    let slots = own_slots(contract, class);
-    let type_id = &contract.model().definition(class).scoped;
-    reader.slice(type_id, |decoder| {
-        decode::slots(contract, &slots, decoder)
-            .map_err(|located| Trail::leave(decoder.context(), *located))
+    let record = contract.own_record(class);
+    reader.slice(record.name(), |decoder| {
+        decode_slots(record, decoder).map_err(|located| Trail::leave(decoder.context(), *located))
     })
 }
 
@@ -284,34 +285,11 @@ impl Contract {
         }
     }
 
-    /// Returns true if it is a type of class instances.
-    pub(crate) fn is_class(&self, r#type: Type) -> bool {
-        match r#type {
-            Type::AnyClass => true,
-            // An interface as a type is what Ice 3.7 calls an interface by value.
-            Type::Named(id) => matches!(
-                self.model().definition(id).kind,
-                DefinitionKind::Class(_) | DefinitionKind::Interface(_)
-            ),
-            _ => false,
-        }
-    }
-
     /// The classes that there are, for a message.
     pub(crate) fn list_classes(&self) -> String {
         let type_ids: Vec<&str> = self.classes().type_ids().collect();
         join(&type_ids)
     }
-}
-
-/// The members that a class declares itself, with their tags.
-pub(crate) fn own_slots(contract: &Contract, class: DefinitionId) -> Vec<Slot<'_>> {
-    let members = own_members(contract.model(), class);
-    members.iter().map(Slot::from).collect()
-}
-
-fn own_members(model: &Model, class: DefinitionId) -> &[Member] {
-    definition(model, class).map_or(&[], |class| &class.members)
 }
 
 fn definition(model: &Model, id: DefinitionId) -> Option<&Class> {

@@ -1,14 +1,17 @@
 //! A contract: a checked model, ready for values, and the search for what it defines.
 
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
-use floe_slice::model::{DefinitionId, DefinitionKind, Model, Primitive, Type};
+use floe_slice::model::{DefinitionId, DefinitionKind, Member, Model, Primitive, Type};
 use floe_wire::{Decoder, Encoder};
 
+use crate::builtin;
 use crate::class::ClassIndex;
-use crate::layout::{Layout, Layouts};
+use crate::ice::{decode_whole, encode_whole};
+use crate::layout::{Layout, Layouts, Record};
+use crate::value::ValueWriter;
+use crate::walk::Subject;
 use crate::{DecodeValueError, EncodeValueError, LookupError, Operation, Unsupported, Value};
-use crate::{builtin, decode, encode};
 
 /// A Slice model, prepared for values of its types. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -20,6 +23,10 @@ pub struct Contract {
 pub(crate) struct Inner {
     model: Model,
     layouts: Layouts,
+    /// The members that each class and exception declares itself.
+    records: Vec<Option<Record>>,
+    /// Those with the members of all bases in front, made when they are first needed.
+    whole_records: Vec<OnceLock<Record>>,
     classes: ClassIndex,
 }
 
@@ -38,8 +45,21 @@ impl Contract {
     /// Prepares a model.
     pub fn new(model: Model) -> Self {
         let layouts = Layouts::new(&model);
+        let records = model.iter().map(|(id, definition)| {
+            let members = own_members(&model, id)?.iter();
+            let members = members.map(|member| layouts.member(member, &model));
+            Some(Record::new(
+                &definition.scoped,
+                "member",
+                members.collect(),
+                None,
+            ))
+        });
+        let records: Vec<Option<Record>> = records.collect();
         let inner = Arc::new_cyclic(|inner: &Weak<Inner>| Inner {
             classes: ClassIndex::new(&model, inner),
+            whole_records: records.iter().map(|_| OnceLock::new()).collect(),
+            records,
             layouts,
             model,
         });
@@ -102,9 +122,11 @@ impl Contract {
         r#type: DataType,
         decoder: &mut Decoder<'a>,
     ) -> Result<Value, DecodeValueError> {
-        decoder.know_classes(self.classes());
-        decode::only(self, r#type.get(), decoder)
-            .map_err(|located| DecodeValueError::located(*located, "value"))
+        let mut writer = ValueWriter::default();
+        let layout = self.layout_of(r#type);
+        decode_whole(self, &Subject::Value(&layout), decoder, &mut writer)
+            .map_err(|located| DecodeValueError::located(*located, "value"))?;
+        Ok(writer.into_value())
     }
 
     /// Appends a value, as the only one: in encoding 1.0 also the class instances that follow. After
@@ -123,7 +145,8 @@ impl Contract {
         value: &Value,
         encoder: &mut Encoder<'_>,
     ) -> Result<(), EncodeValueError> {
-        encode::only(self, r#type.get(), value, encoder)
+        let layout = self.layout_of(r#type);
+        encode_whole(&Subject::Value(&layout), value, encoder)
             .map_err(|located| EncodeValueError::located(*located, "value"))
     }
 
@@ -188,19 +211,46 @@ impl Contract {
             .collect())
     }
 
-    pub(crate) fn layout(&self, r#type: Type) -> Result<Layout, Unsupported> {
-        self.inner.layouts.of(r#type)
+    /// The layout of a type.
+    ///
+    /// # Panics
+    /// If the type comes from another contract.
+    pub fn layout_of(&self, r#type: DataType) -> Arc<Layout> {
+        let layout = self.layout(r#type.get());
+        layout.expect("the type was checked when it was looked up in this contract")
+    }
+
+    fn layout(&self, r#type: Type) -> Result<Arc<Layout>, Unsupported> {
+        self.inner.layouts.of(r#type, self.model())
+    }
+
+    pub(crate) fn layouts(&self) -> &Layouts {
+        &self.inner.layouts
+    }
+
+    /// The members that a class or exception declares itself.
+    pub(crate) fn own_record(&self, id: DefinitionId) -> &Record {
+        let record = self.inner.records[id.0].as_ref();
+        record.expect("the callers know that it is a class or exception")
+    }
+
+    /// The members of a class or exception, those of bases first.
+    pub(crate) fn whole_record(&self, id: DefinitionId) -> &Record {
+        self.inner.whole_records[id.0].get_or_init(|| {
+            let chain = match &self.model().definition(id).kind {
+                DefinitionKind::Exception(_) => self.model().exception_chain(id),
+                _ => self.class_chain(id),
+            };
+            let levels = chain.iter().rev().map(|id| self.own_record(*id));
+            let members = levels.flat_map(|level| level.members().iter().cloned());
+            let name = self.own_record(id).name();
+            Record::new(name, "member", members.collect(), None)
+        })
     }
 
     /// The classes that a decoder can make instances of.
     pub(crate) fn classes(&self) -> &ClassIndex {
         &self.inner.classes
-    }
-
-    /// Returns true if encoding 1.0 has class instances behind values of these types.
-    pub(crate) fn has_classes(&self, types: impl IntoIterator<Item = Type>) -> bool {
-        let mut layouts = types.into_iter().map(|r#type| self.layout(r#type));
-        layouts.any(|layout| layout.is_ok_and(|layout| layout.has_classes))
     }
 
     fn parse_type(&self, name: &str) -> Option<Type> {
@@ -292,5 +342,14 @@ impl Contract {
             .filter(|definition| is_wanted(&definition.kind))
             .map(|definition| definition.scoped.clone())
             .collect()
+    }
+}
+
+/// The members that a class or exception declares itself; `None` of anything else.
+fn own_members(model: &Model, id: DefinitionId) -> Option<&[Member]> {
+    match &model.definition(id).kind {
+        DefinitionKind::Class(class) => Some(&class.members),
+        DefinitionKind::Exception(exception) => Some(&exception.members),
+        _ => None,
     }
 }

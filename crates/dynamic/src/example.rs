@@ -1,6 +1,6 @@
 //! Examples: JSON that fits the parameters of an operation, for messages and help.
 
-use floe_slice::model::{DefinitionKind, Member, Primitive, Type};
+use floe_slice::model::{DefinitionKind, Member, Parameter, Primitive, Type};
 use serde_json::{Map, Value as Json, json};
 
 use crate::{Contract, Operation};
@@ -12,11 +12,9 @@ impl Operation {
     /// JSON that fits the in-parameters: an object by name, without the optional ones.
     pub fn example(&self) -> Json {
         let contract = self.contract();
-        let inputs = self.inputs().into_iter();
-        let required = inputs.filter(|input| input.tag.is_none());
-        let example = |input: crate::slot::Slot<'_>| {
-            (input.name.to_owned(), contract.example(input.r#type, 0))
-        };
+        let required = self.declared().inputs();
+        let required = required.filter(|input| input.tag.is_none());
+        let example = |input: &Parameter| (input.name.clone(), contract.example(input.r#type, 0));
         Json::Object(required.map(example).collect())
     }
 }

@@ -7,16 +7,15 @@
 //! Members of bases stand in front of those of what extends them. Slice names do not begin with
 //! `$`, so that no member can be mistaken for one of the keys here.
 
-use floe_slice::model::{DefinitionId, DefinitionKind, Member};
+use floe_slice::model::{DefinitionId, DefinitionKind};
 use floe_wire::encoding::{ClassFormat, ExceptionFormat, ExceptionReader, ExceptionWriter};
 use floe_wire::{DecodeError, DecodeErrorKind, EncodingVersion};
-use serde_json::{Map, Value as Json};
+use serde_json::{Value as Json, json};
 
-use crate::decode::{Opened, Trail};
-use crate::json::{JsonReader, object};
-use crate::slot::{Owner, Slot, untagged_types};
+use crate::ice::{Opened, Trail, decode_slots, encapsulation, encode_slots, open};
+use crate::json::{JsonReader, JsonWriter, parse_own};
 use crate::wording::quote;
-use crate::{Contract, DecodeValueError, JsonError, Operation, Unsupported, Value, decode, encode};
+use crate::{Contract, DecodeValueError, JsonError, Operation, Shape, Unsupported, Value};
 
 /// The key of an exception's type id.
 pub const EXCEPTION_KEY: &str = "$exception";
@@ -82,7 +81,7 @@ impl Contract {
     /// # Errors
     /// [`DecodeValueError`] if the bytes are no exception, or not the one that they say.
     pub fn decode_exception(&self, encapsulation: &[u8]) -> Result<Json, DecodeValueError> {
-        self.decode_thrown(decode::open(encapsulation))
+        self.decode_thrown(open(encapsulation))
     }
 
     /// As [`Contract::decode_exception`], from the payload of an encapsulation.
@@ -95,20 +94,22 @@ impl Contract {
         let thrown = reader.type_id();
         loop {
             if let Some(chain) = supported_chain(self, reader.type_id()) {
-                let mut json = heading(self, &chain, thrown);
                 let values = self.members(&mut reader, &chain, &trail)?;
                 reader.finish().map_err(|error| located(&trail, error))?;
-                json.extend(object(self, &bases_first(self, &chain), &values));
-                return Ok(Json::Object(json));
+                let record = self.whole_record(chain[0]);
+                let mut heading = vec![(EXCEPTION_KEY, record.name())];
+                if record.name() != thrown {
+                    heading.push((THROWN_KEY, thrown));
+                }
+                let mut writer = JsonWriter::new(self);
+                writer.object(&heading, record, &values);
+                return Ok(parse_own(&writer.into_text()));
             }
             if !reader.skip().map_err(at_root)? {
                 break;
             }
         }
-        let mut json = Map::new();
-        json.insert(EXCEPTION_KEY.to_owned(), Json::from(thrown));
-        json.insert(UNKNOWN_KEY.to_owned(), Json::from(true));
-        Ok(Json::Object(json))
+        Ok(json!({ EXCEPTION_KEY: thrown, UNKNOWN_KEY: true }))
     }
 
     /// The members of the known slices, bases first.
@@ -131,11 +132,10 @@ impl Contract {
         id: DefinitionId,
         trail: &Trail,
     ) -> Result<Vec<Value>, DecodeValueError> {
-        let slots = own_slots(self, id);
-        let expected = &self.model().definition(id).scoped;
+        let record = self.own_record(id);
         let type_id = reader.next_type_id();
         let is_expected =
-            type_id.map_err(|error| DecodeValueError::at_root(ROOT, error))? == expected;
+            type_id.map_err(|error| DecodeValueError::at_root(ROOT, error))? == record.name();
         let mut failure = None;
         let values = reader.members(|decoder| {
             if !is_expected {
@@ -143,8 +143,7 @@ impl Contract {
                     DecodeErrorKind::NotSupported("exceptions with other bases than declared");
                 return Err(decoder.error("exception slice", kind));
             }
-            decode::slots(self, &slots, decoder)
-                .map_err(|located| failure.insert(located).error.clone())
+            decode_slots(record, decoder).map_err(|located| failure.insert(located).error.clone())
         });
         values.map_err(|error| match failure {
             Some(failure) => DecodeValueError::located(*failure, ROOT),
@@ -155,13 +154,8 @@ impl Contract {
 
 /// An error in class instances, whose path was left on the trail.
 fn located(trail: &Trail, error: DecodeError) -> DecodeValueError {
-    DecodeValueError::located(*Trail::follow(Some(trail), error), ROOT)
-}
-
-/// The members of an exception and of its bases, those of bases first.
-fn bases_first<'c>(contract: &'c Contract, chain: &[DefinitionId]) -> Vec<Slot<'c>> {
-    let chain = chain.iter().rev();
-    chain.flat_map(|id| own_slots(contract, *id)).collect()
+    let error: Box<_> = Trail::follow(Some(trail), error).into();
+    DecodeValueError::located(*error, ROOT)
 }
 
 /// The format of exceptions that goes with a format of class instances.
@@ -172,17 +166,6 @@ pub(crate) fn of_classes(format: ClassFormat) -> ExceptionFormat {
     }
 }
 
-/// The keys in front of the members.
-fn heading(contract: &Contract, chain: &[DefinitionId], thrown: &str) -> Map<String, Json> {
-    let known = contract.model().definition(chain[0]).scoped.as_str();
-    let mut heading = Map::new();
-    heading.insert(EXCEPTION_KEY.to_owned(), Json::from(known));
-    if known != thrown {
-        heading.insert(THROWN_KEY.to_owned(), Json::from(thrown));
-    }
-    heading
-}
-
 /// Encodes a user exception: a whole encapsulation.
 pub(crate) fn encode_exception(
     contract: &Contract,
@@ -190,38 +173,54 @@ pub(crate) fn encode_exception(
     encoding: EncodingVersion,
     format: ExceptionFormat,
 ) -> Result<Vec<u8>, JsonError> {
-    let mut reader = JsonReader::new(contract, ROOT);
-    let slices = read_slices(contract, &mut reader, json);
-    let slices = reader.finish(slices)?;
-    let mut result = Ok(());
-    let bytes = encode::encapsulation(encoding, |encoder| {
+    let slices = read_slices(contract, json)?;
+    let bytes = encapsulation(encoding, ClassFormat::default(), |encoder| {
+        let mut result = Ok(());
         let mut writer = ExceptionWriter::new(encoder, format);
         let mut write = |writer: &mut ExceptionWriter<'_, '_>| {
             for (index, (id, values)) in slices.iter().enumerate() {
-                let type_id = &contract.model().definition(*id).scoped;
-                writer.slice(type_id, index + 1 == slices.len(), |encoder| {
-                    let slots = own_slots(contract, *id);
-                    let encoded = encode::slots(contract, &slots, values, encoder);
+                let record = contract.own_record(*id);
+                writer.slice(record.name(), index + 1 == slices.len(), |encoder| {
+                    let encoded = encode_slots(record, values, encoder);
                     result = std::mem::replace(&mut result, Ok(())).and(encoded);
                 });
             }
         };
-        let mut slots = slices.iter().map(|(id, _)| own_slots(contract, *id));
-        match slots.any(|slots| contract.has_classes(untagged_types(&slots))) {
+        let mut records = slices.iter().map(|(id, _)| contract.own_record(*id));
+        match records.any(|record| record.has_untagged_classes) {
             true => writer.with_classes(write),
             false => write(&mut writer),
         }
         result
     });
+    let bytes = bytes.map_err(|located| JsonError::unencodable(ROOT, &located.error))?;
     bytes.map_err(|error| JsonError::unencodable(ROOT, &error))
 }
 
 /// The slices of an exception, most derived first, each with the values of its own members.
 fn read_slices(
     contract: &Contract,
-    reader: &mut JsonReader<'_>,
     json: &Json,
-) -> Option<Vec<(DefinitionId, Vec<Value>)>> {
+) -> Result<Vec<(DefinitionId, Vec<Value>)>, JsonError> {
+    let mut reader = JsonReader::new(contract, ROOT, json);
+    let mut slices = Vec::new();
+    if let Some((chain, mut values)) = read_members(contract, &mut reader, json) {
+        for id in chain {
+            let own_count = contract.own_record(id).members().len();
+            let own = values.split_off(values.len() - own_count);
+            slices.push((id, own));
+        }
+    }
+    reader.finish()?;
+    Ok(slices)
+}
+
+/// The classes of an exception, most derived first, and the members of all, those of bases first.
+fn read_members<'j>(
+    contract: &Contract,
+    reader: &mut JsonReader<'j>,
+    json: &'j Json,
+) -> Option<(Vec<DefinitionId>, Vec<Value>)> {
     let expected = format!("an object with {EXCEPTION_KEY:?} and the members of the exception");
     let Json::Object(members) = json else {
         return reader.mismatch(expected, json);
@@ -233,15 +232,9 @@ fn read_slices(
         let help = "the Slice files define none of this name that is supported".to_owned();
         return reader.problem("the type id of an exception", quote(type_id), Some(help));
     };
-    let slots = bases_first(contract, &chain);
-    let ignored = [EXCEPTION_KEY, THROWN_KEY];
-    let values = reader.members(Owner::of_members(type_id), &slots, members, &ignored);
-    let mut values = reader.linked(values)?;
-    let slices = chain.iter().map(|id| {
-        let own = values.split_off(values.len() - own_slots(contract, *id).len());
-        (*id, own)
-    });
-    Some(slices.collect())
+    let record = contract.whole_record(chain[0]);
+    let values = reader.members(record, members, &[EXCEPTION_KEY, THROWN_KEY])?;
+    Some((chain, values))
 }
 
 /// The exception of this name.
@@ -260,21 +253,10 @@ fn supported_chain(contract: &Contract, type_id: &str) -> Option<Vec<DefinitionI
 
 /// Checks that all members of an exception are supported, also those of its bases.
 pub(crate) fn check_members(contract: &Contract, id: DefinitionId) -> Result<(), Unsupported> {
-    for id in contract.model().exception_chain(id) {
-        for member in own_members(contract, id) {
-            contract.check(member.r#type)?;
+    for member in contract.whole_record(id).members() {
+        if let Shape::Unsupported = member.layout().shape() {
+            return Err(Unsupported::TooDeep(member.layout().name().to_owned()));
         }
     }
     Ok(())
-}
-
-fn own_members(contract: &Contract, id: DefinitionId) -> &[Member] {
-    match &contract.model().definition(id).kind {
-        DefinitionKind::Exception(exception) => &exception.members,
-        _ => &[],
-    }
-}
-
-fn own_slots(contract: &Contract, id: DefinitionId) -> Vec<Slot<'_>> {
-    own_members(contract, id).iter().map(Slot::from).collect()
 }

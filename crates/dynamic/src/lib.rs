@@ -4,6 +4,9 @@
 //! (encodings 1.0 and 1.1) and as JSON, and finds the [`Operation`]s of interfaces, which turn
 //! whole requests, replies and user exceptions into JSON and back. Pure: no I/O, clock or async.
 //!
+//! Below that, a [`walk()`] drives a [`Writer`] from a [`Reader`] along the [`Layout`] of a type, and no tree is built: Ice's
+//! encoding, JSON and [`Value`] are formats like any other. A [`FieldPath`] reads one field out of encoded parameters.
+//!
 //! ```
 //! use floe_dynamic::Contract;
 //! use floe_slice::check_source;
@@ -35,11 +38,11 @@
 mod builtin;
 mod class;
 mod contract;
-mod decode;
-mod encode;
 mod example;
 mod exception;
+mod field_path;
 mod hex;
+mod ice;
 mod json;
 mod layout;
 mod lookup;
@@ -47,23 +50,32 @@ mod message;
 mod operation;
 mod path;
 mod payload;
+mod reader;
 mod schema;
 mod signature;
-mod slot;
-mod tagged;
 mod value;
+mod walk;
 mod wording;
+mod writer;
 
 pub use class::Instance;
 pub use contract::{Contract, DataType};
-pub use decode::{DecodeValueError, MAX_MEMORY_PER_BYTE};
-pub use encode::{EncodeValueError, EncodeValueErrorKind};
 pub use exception::{EXCEPTION_KEY, THROWN_KEY, UNKNOWN_KEY};
+pub use field_path::{Field, FieldPath, FieldPathError};
 pub use hex::{HexError, from_hex, to_hex};
-pub use json::{JSON_DEPTH_MAX, JsonError, MAX_PROBLEMS, Problem, parse_json};
-pub use layout::{MAX_DEPTH, Unsupported};
+pub use ice::{
+    DecodeValueError, EncodeValueError, EncodeValueErrorKind, IceReadError, IceReader, IceWriter,
+    MAX_MEMORY_PER_BYTE,
+};
+pub use json::{
+    JSON_DEPTH_MAX, JsonError, JsonReader, JsonWriter, MAX_PROBLEMS, Problem, parse_json,
+};
+pub use layout::{Enumeration, Layout, MAX_DEPTH, Member, Record, Shape, TypeRefused, Unsupported};
 pub use lookup::LookupError;
 pub use message::{MessageError, MessageJson, MessageReader};
 pub use operation::{Operation, RETURN_KEY, RETURN_KEY_BESIDE_NAMESAKE};
 pub use payload::{DecodePayloadError, PayloadType};
-pub use value::Value;
+pub use reader::{Order, Reader};
+pub use value::{Value, ValueReader, ValueWriter};
+pub use walk::{Cause, WalkError, walk, walk_record};
+pub use writer::Writer;

@@ -1,17 +1,22 @@
-//! Operations: requests and replies as JSON.
+//! Operations: requests and replies, from any format and to any; JSON is the one that has methods of its own.
 
 use std::fmt;
+use std::sync::Arc;
 
 use floe_slice::model::{self, DefinitionId, DefinitionKind};
-use floe_wire::EncodingVersion;
 use floe_wire::encoding::ClassFormat;
 use floe_wire::message::OperationMode;
+use floe_wire::{DecodeError, EncodeError, EncodingVersion};
 use serde_json::Value as Json;
 
-use crate::decode::{Opened, Trail};
-use crate::json::{JsonReader, object};
-use crate::slot::{self, Owner, Slot, list};
-use crate::{Contract, DecodeValueError, JsonError, Unsupported, Value, decode, encode};
+use crate::ice::{IceReader, IceWriter, Opened, Trail, decode_whole, encapsulation, open};
+use crate::json::{JsonReader, JsonWriter, only_json, parse_own};
+use crate::layout::tag;
+use crate::walk::{Cause, Subject, walk_record, whole};
+use crate::{
+    Contract, DecodeValueError, IceReadError, JsonError, Member, Reader, Record, Unsupported,
+    WalkError, Writer,
+};
 
 /// An operation of an interface, with types that are all supported. Cheap to clone, and good for
 /// any number of calls: look it up once.
@@ -21,6 +26,8 @@ pub struct Operation {
     interface: DefinitionId,
     /// Index into the interface's operations.
     index: usize,
+    inputs: Arc<Record>,
+    outputs: Arc<Record>,
 }
 
 /// The key of the return value among the results of an operation.
@@ -53,6 +60,8 @@ impl Operation {
             contract.check(r#type)?;
         }
         Ok(Self {
+            inputs: Arc::new(inputs(contract, declared)),
+            outputs: Arc::new(outputs(contract, declared)),
             contract: contract.clone(),
             interface,
             index,
@@ -88,6 +97,65 @@ impl Operation {
         &self.contract
     }
 
+    /// The in-parameters, in order of declaration.
+    pub fn inputs(&self) -> &Record {
+        &self.inputs
+    }
+
+    /// The results: the return value, whose name is [`RETURN_KEY`], then the out-parameters.
+    pub fn outputs(&self) -> &Record {
+        &self.outputs
+    }
+
+    /// Writes the in-parameters of a request, which are a whole encapsulation, to any format.
+    ///
+    /// # Errors
+    /// [`WalkError`]: the sender has other parameters in mind, or the format cannot say one of them.
+    pub fn request_to<W: Writer>(
+        &self,
+        encapsulation: &[u8],
+        writer: &mut W,
+    ) -> Result<(), WalkError<IceReadError, W::Error>> {
+        self.walk_to(PARAMS, encapsulation, writer)
+    }
+
+    /// Encodes the in-parameters of a request from any format: a whole encapsulation. Class instances are in the format of
+    /// [`Operation::encode_request`].
+    ///
+    /// # Errors
+    /// [`WalkError`]: the format has other parameters.
+    pub fn request_from<R: Reader>(
+        &self,
+        reader: &mut R,
+        encoding: EncodingVersion,
+    ) -> Result<Vec<u8>, WalkError<R::Error, EncodeError>> {
+        self.walk_from(PARAMS, reader, encoding)
+    }
+
+    /// Writes the results of a reply with status 0, which are a whole encapsulation, to any format.
+    ///
+    /// # Errors
+    /// [`WalkError`]: the servant has other results in mind, or the format cannot say one of them.
+    pub fn reply_to<W: Writer>(
+        &self,
+        encapsulation: &[u8],
+        writer: &mut W,
+    ) -> Result<(), WalkError<IceReadError, W::Error>> {
+        self.walk_to(RESULTS, encapsulation, writer)
+    }
+
+    /// Encodes the results of a reply with status 0 from any format: a whole encapsulation.
+    ///
+    /// # Errors
+    /// [`WalkError`]: the format has other results.
+    pub fn reply_from<R: Reader>(
+        &self,
+        reader: &mut R,
+        encoding: EncodingVersion,
+    ) -> Result<Vec<u8>, WalkError<R::Error, EncodeError>> {
+        self.walk_from(RESULTS, reader, encoding)
+    }
+
     /// Encodes the in-parameters of a request: a whole encapsulation, its header included. Class
     /// instances are compact, unless the operation or its interface has the metadata
     /// `format:sliced`.
@@ -102,7 +170,7 @@ impl Operation {
         json: &Json,
         encoding: EncodingVersion,
     ) -> Result<Vec<u8>, JsonError> {
-        self.encode_params(json, encoding, None)
+        self.encode(PARAMS, json, encoding, None)
     }
 
     /// As [`Operation::encode_request`], with another format than the metadata asks for.
@@ -112,8 +180,7 @@ impl Operation {
         encoding: EncodingVersion,
         format: Option<ClassFormat>,
     ) -> Result<Vec<u8>, JsonError> {
-        let values = self.read(PARAMS, &self.inputs(), json)?;
-        self.encode(PARAMS.root, &self.inputs(), &values, encoding, format)
+        self.encode(PARAMS, json, encoding, format)
     }
 
     /// Decodes the in-parameters of a request to an object by their names.
@@ -121,14 +188,21 @@ impl Operation {
     /// # Errors
     /// [`DecodeValueError`]: the sender has other parameters in mind.
     pub fn decode_request(&self, encapsulation: &[u8]) -> Result<Json, DecodeValueError> {
-        self.decode_params(decode::open(encapsulation))
+        self.decode_params(open(encapsulation))
+    }
+
+    /// Decodes the in-parameters of a request to the text of what [`Operation::decode_request`] gives. No tree of JSON is built
+    /// on the way.
+    ///
+    /// # Errors
+    /// [`DecodeValueError`]: the sender has other parameters in mind.
+    pub fn request_text(&self, encapsulation: &[u8]) -> Result<String, DecodeValueError> {
+        self.text(PARAMS, open(encapsulation))
     }
 
     /// As [`Operation::decode_request`], from the payload of an encapsulation.
     pub(crate) fn decode_params(&self, payload: Opened<'_>) -> Result<Json, DecodeValueError> {
-        let inputs = self.inputs();
-        let values = self.decode(PARAMS.root, &inputs, payload)?;
-        Ok(Json::Object(object(&self.contract, &inputs, &values)))
+        self.text(PARAMS, payload).map(|text| parse_own(&text))
     }
 
     /// Encodes the results of a reply with status 0: a whole encapsulation.
@@ -143,7 +217,7 @@ impl Operation {
         json: &Json,
         encoding: EncodingVersion,
     ) -> Result<Vec<u8>, JsonError> {
-        self.encode_results(json, encoding, None)
+        self.encode(RESULTS, json, encoding, None)
     }
 
     /// As [`Operation::encode_reply`], with another format than the metadata asks for.
@@ -153,14 +227,7 @@ impl Operation {
         encoding: EncodingVersion,
         format: Option<ClassFormat>,
     ) -> Result<Vec<u8>, JsonError> {
-        let mut slots = self.outputs();
-        let mut values = self.read(RESULTS, &slots, json)?;
-        if self.declared().returns.is_some() {
-            // On the wire the return value comes last.
-            slots.rotate_left(1);
-            values.rotate_left(1);
-        }
-        self.encode(RESULTS.root, &slots, &values, encoding, format)
+        self.encode(RESULTS, json, encoding, format)
     }
 
     /// Decodes the results of a reply with status 0 to an object: the return value under
@@ -169,22 +236,12 @@ impl Operation {
     /// # Errors
     /// [`DecodeValueError`]: the servant has other results in mind.
     pub fn decode_reply(&self, encapsulation: &[u8]) -> Result<Json, DecodeValueError> {
-        self.decode_results(decode::open(encapsulation))
+        self.decode_results(open(encapsulation))
     }
 
     /// As [`Operation::decode_reply`], from the payload of an encapsulation.
     pub(crate) fn decode_results(&self, payload: Opened<'_>) -> Result<Json, DecodeValueError> {
-        let mut slots = self.outputs();
-        let returns = self.declared().returns.is_some();
-        if returns {
-            slots.rotate_left(1);
-        }
-        let mut values = self.decode(RESULTS.root, &slots, payload)?;
-        if returns {
-            slots.rotate_right(1);
-            values.rotate_right(1);
-        }
-        Ok(Json::Object(object(&self.contract, &slots, &values)))
+        self.text(RESULTS, payload).map(|text| parse_own(&text))
     }
 
     pub(crate) fn declared(&self) -> &model::Operation {
@@ -206,109 +263,125 @@ impl Operation {
         }
     }
 
-    pub(crate) fn inputs(&self) -> Vec<Slot<'_>> {
-        self.declared().inputs().map(Slot::from).collect()
+    fn record(&self, list: ListOf) -> &Record {
+        match list.noun {
+            PARAMS_NOUN => &self.inputs,
+            _ => &self.outputs,
+        }
     }
 
-    /// The return value, then the out-parameters.
-    fn outputs(&self) -> Vec<Slot<'_>> {
-        let declared = self.declared();
-        let is_taken = declared.outputs().any(|output| output.name == RETURN_KEY);
-        let returns = declared.returns.iter().map(|returned| Slot {
-            name: if is_taken {
-                RETURN_KEY_BESIDE_NAMESAKE
-            } else {
-                RETURN_KEY
-            },
-            r#type: returned.r#type,
-            tag: slot::tag(returned.tag),
-            default: None,
-        });
-        returns.chain(declared.outputs().map(Slot::from)).collect()
-    }
-
-    fn read(
+    fn walk_to<W: Writer>(
         &self,
-        list_of: ListOf,
-        slots: &[Slot<'_>],
-        json: &Json,
-    ) -> Result<Vec<Value>, JsonError> {
-        let owner = Owner {
-            name: self.name(),
-            noun: list_of.noun,
+        list: ListOf,
+        encapsulation: &[u8],
+        writer: &mut W,
+    ) -> Result<(), WalkError<IceReadError, W::Error>> {
+        let at_root = |error: DecodeError| WalkError {
+            path: list.root.to_owned(),
+            cause: Cause::Read(error.into()),
         };
-        let mut reader = JsonReader::new(&self.contract, list_of.root);
-        let values = match (json, slots) {
-            (Json::Object(object), slots) => reader.members(owner, slots, object, &[]),
-            (Json::Array(elements), slots) if fits(elements.len(), slots) => {
-                let given = slots.iter().zip(elements).enumerate();
-                let mut values: Vec<Value> = given
-                    .filter_map(|(index, (slot, json))| reader.slot_at(index, slot, json))
-                    .collect();
-                let is_whole = values.len() == elements.len();
-                values.resize(slots.len(), Value::Unset);
-                is_whole.then_some(values)
-            }
-            (Json::Array(_), []) => reader.mismatch(format!("no {}s", list_of.noun), json),
-            (Json::Array(_), slots) => {
-                let least = slots.len() - optional_at_the_end(slots);
-                let count = match least == slots.len() {
-                    true => least.to_string(),
-                    false => format!("{least} to {}", slots.len()),
-                };
-                reader.mismatch(format!("an array of {count} ({})", list(slots)), json)
-            }
-            (Json::Null, []) => Some(Vec::new()),
-            (json, [slot]) => reader.member(slot, json).map(|value| vec![value]),
-            (json, slots) => match only_required(slots) {
-                Some(at) => reader.member(&slots[at], json).map(|value| {
-                    let mut values = vec![Value::Unset; slots.len()];
-                    values[at] = value;
-                    values
-                }),
-                None => {
-                    let names = list(slots);
-                    reader.mismatch(format!("an object with {names}, or an array of them"), json)
-                }
-            },
-        };
-        let values = reader.linked(values);
-        reader.finish(values)
+        let record = self.record(list);
+        let mut decoder = open(encapsulation).map_err(at_root)?;
+        if record.members().is_empty() {
+            decoder.nothing().map_err(at_root)?;
+        }
+        let mut reader = IceReader::new(&self.contract, &mut decoder);
+        walk_record(record, list.root, &mut reader, writer)?;
+        decoder.finish().map_err(at_root)
+    }
+
+    fn walk_from<R: Reader>(
+        &self,
+        list: ListOf,
+        reader: &mut R,
+        encoding: EncodingVersion,
+    ) -> Result<Vec<u8>, WalkError<R::Error, EncodeError>> {
+        let format = self.format().unwrap_or_default();
+        let bytes = encapsulation(encoding, format, |encoder| {
+            let mut writer = IceWriter::new(encoder);
+            walk_record(self.record(list), list.root, reader, &mut writer)
+        });
+        let bytes = bytes.map_err(|error| WalkError {
+            path: error.path,
+            cause: Cause::Read(error.cause.only_read()),
+        })?;
+        bytes.map_err(|error| WalkError {
+            path: list.root.to_owned(),
+            cause: Cause::Write(error),
+        })
     }
 
     fn encode(
         &self,
-        root: &'static str,
-        slots: &[Slot<'_>],
-        values: &[Value],
+        list: ListOf,
+        json: &Json,
         encoding: EncodingVersion,
         format: Option<ClassFormat>,
     ) -> Result<Vec<u8>, JsonError> {
         let format = format.or(self.format()).unwrap_or_default();
-        let bytes = encode::encapsulation(encoding, |encoder| {
-            encode::parameters(&self.contract, slots, values, format, encoder)
-        });
-        bytes.map_err(|error| JsonError::unencodable(root, &error))
+        let mut reader = JsonReader::new(&self.contract, list.root, json);
+        let bytes = encapsulation(encoding, format, |encoder| {
+            let subject = Subject::Record(self.record(list));
+            whole(&subject, &mut reader, &mut IceWriter::new(encoder))
+                .map_err(|lost| only_json(*lost))
+        })?;
+        bytes.map_err(|error| JsonError::unencodable(list.root, &error))
     }
 
-    fn decode(
-        &self,
-        root: &'static str,
-        slots: &[Slot<'_>],
-        payload: Opened<'_>,
-    ) -> Result<Vec<Value>, DecodeValueError> {
-        let at_root = |error| DecodeValueError::at_root(root, error);
+    fn text(&self, list: ListOf, payload: Opened<'_>) -> Result<String, DecodeValueError> {
+        let at_root = |error| DecodeValueError::at_root(list.root, error);
+        let record = self.record(list);
         let trail = Trail::default();
         let mut decoder = payload.map_err(at_root)?.with_context(&trail);
-        decoder.know_classes(self.contract.classes());
-        if slots.is_empty() {
+        if record.members().is_empty() {
             decoder.nothing().map_err(at_root)?;
         }
-        let values = decode::parameters(&self.contract, slots, &mut decoder)
-            .map_err(|located| DecodeValueError::located(*located, root))?;
+        let mut writer = JsonWriter::new(&self.contract);
+        decode_whole(
+            &self.contract,
+            &Subject::Record(record),
+            &mut decoder,
+            &mut writer,
+        )
+        .map_err(|located| DecodeValueError::located(*located, list.root))?;
         decoder.finish().map_err(at_root)?;
-        Ok(values)
+        Ok(writer.into_text())
     }
+}
+
+fn inputs(contract: &Contract, declared: &model::Operation) -> Record {
+    let members = declared.inputs().map(|input| parameter(contract, input));
+    Record::new(&declared.name, PARAMS_NOUN, members.collect(), None)
+}
+
+/// The return value, then the out-parameters.
+fn outputs(contract: &Contract, declared: &model::Operation) -> Record {
+    let is_taken = declared.outputs().any(|output| output.name == RETURN_KEY);
+    let name = match is_taken {
+        true => RETURN_KEY_BESIDE_NAMESAKE,
+        false => RETURN_KEY,
+    };
+    let returns = declared.returns.iter().map(|returned| {
+        let (r#type, tag) = (returned.r#type, tag(returned.tag));
+        contract
+            .layouts()
+            .parameter(name, r#type, tag, contract.model())
+    });
+    let outputs = declared.outputs().map(|output| parameter(contract, output));
+    let last_on_wire = declared.returns.as_ref().map(|_| 0);
+    Record::new(
+        &declared.name,
+        RESULTS.noun,
+        returns.chain(outputs).collect(),
+        last_on_wire,
+    )
+}
+
+fn parameter(contract: &Contract, declared: &model::Parameter) -> Member {
+    let (name, tag) = (&declared.name, tag(declared.tag));
+    contract
+        .layouts()
+        .parameter(name, declared.r#type, tag, contract.model())
 }
 
 /// The name of a list of values in messages.
@@ -320,9 +393,10 @@ struct ListOf {
     noun: &'static str,
 }
 
+const PARAMS_NOUN: &str = "parameter";
 const PARAMS: ListOf = ListOf {
     root: "params",
-    noun: "parameter",
+    noun: PARAMS_NOUN,
 };
 const RESULTS: ListOf = ListOf {
     root: "results",
@@ -334,21 +408,4 @@ impl fmt::Display for Operation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.contract.signature(self.declared()))
     }
-}
-
-/// Returns true if an array of so many can be for the slots: optional ones at the end may be left out.
-fn fits(len: usize, slots: &[Slot<'_>]) -> bool {
-    (slots.len() - optional_at_the_end(slots)..=slots.len()).contains(&len)
-}
-
-/// How many slots at the end are optional.
-fn optional_at_the_end(slots: &[Slot<'_>]) -> usize {
-    let from_the_end = slots.iter().rev();
-    from_the_end.take_while(|slot| slot.tag.is_some()).count()
-}
-
-/// The place of the one slot that is not optional: a bare value can only be for it.
-fn only_required(slots: &[Slot<'_>]) -> Option<usize> {
-    let mut required = (0..slots.len()).filter(|at| slots[*at].tag.is_none());
-    required.next().filter(|_| required.next().is_none())
 }

@@ -2,19 +2,21 @@
 
 use std::fmt;
 
-use floe_slice::model::{DefinitionId, DefinitionKind, Type};
+use floe_slice::model::{DefinitionId, DefinitionKind};
 use floe_wire::encoding::{ClassFormat, ENCAPSULATION_HEADER_LEN, ExceptionFormat};
 use floe_wire::{Decoder, Encoder, EncodingVersion};
 use serde_json::{Value as Json, json};
 
-use crate::decode::Trail;
 use crate::exception::{self, encode_exception};
-use crate::json::{JsonReader, UNSET_KEY};
-use crate::slot::{self, Slot};
+use crate::ice::{IceWriter, Trail, decode_whole};
+use crate::json::{JsonReader, JsonWriter, UNSET_KEY, only_json, parse_own};
+use crate::layout::tag;
+use crate::value::ValueWriter;
+use crate::walk::{Subject, whole};
 use crate::wording::quote;
 use crate::{
     Contract, DataType, DecodeValueError, EXCEPTION_KEY, JsonError, LookupError, Operation,
-    Problem, Unsupported, Value, decode, encode,
+    Problem, Record, Unsupported, Value,
 };
 
 /// The kind of payload: a value, a user exception, or the parameters or results of an operation.
@@ -69,7 +71,7 @@ impl PayloadType {
     /// # Errors
     /// [`LookupError::NoSuchType`], [`LookupError::Unsupported`]; an exception has no tag.
     pub fn named(contract: &Contract, name: &str, tag: Option<i32>) -> Result<Self, LookupError> {
-        let content = match (exception::exception(contract, name), slot::tag(tag)) {
+        let content = match (exception::exception(contract, name), self::tag(tag)) {
             (Some(id), None) => {
                 exception::check_members(contract, id)?;
                 Content::Exception(id)
@@ -114,10 +116,18 @@ impl PayloadType {
             Content::Value(r#type) => {
                 let trail = Trail::default();
                 let mut decoder = decoder.with_context(&trail);
-                let value = self.contract.decode(*r#type, &mut decoder)?;
+                let layout = self.contract.layout_of(*r#type);
+                let mut writer = JsonWriter::new(&self.contract);
+                decode_whole(
+                    &self.contract,
+                    &Subject::Value(&layout),
+                    &mut decoder,
+                    &mut writer,
+                )
+                .map_err(|located| DecodeValueError::located(*located, VALUE))?;
                 let ended = decoder.finish_exact("value");
                 ended.map_err(|error| DecodeValueError::at_root(VALUE, error))?;
-                self.contract.value_to_json(*r#type, &value)
+                parse_own(&writer.into_text())
             }
             Content::Tagged(r#type, tag) => self.decode_tagged(*r#type, *tag, decoder)?,
             Content::Exception(expected) => {
@@ -150,17 +160,10 @@ impl PayloadType {
         };
         let encapsulation = match &self.content {
             Content::Value(r#type) => {
-                let value = self.contract.value_from_json(*r#type, json)?;
-                let slot = only(r#type.get(), None);
-                return self.encode_value(&slot, value, encoding, format);
+                return self.encode_only(*r#type, None, json, encoding, format);
             }
             Content::Tagged(r#type, tag) => {
-                let slot = only(r#type.get(), Some(*tag));
-                let mut reader = JsonReader::new(&self.contract, VALUE);
-                let value = reader.optional(&slot, json);
-                let value = reader.linked(value.map(|value| vec![value]));
-                let value = reader.finish(value)?.pop().unwrap_or(Value::Unset);
-                return self.encode_value(&slot, value, encoding, format);
+                return self.encode_only(*r#type, Some(*tag), json, encoding, format);
             }
             Content::Exception(expected) => {
                 self.check_type_id(*expected, json)?;
@@ -235,46 +238,54 @@ impl PayloadType {
         tag: u32,
         decoder: Decoder<'_>,
     ) -> Result<Json, DecodeValueError> {
-        let slots = [only(r#type.get(), Some(tag))];
+        let record = self.only(r#type, Some(tag));
         let trail = Trail::default();
         let mut decoder = decoder.with_context(&trail);
-        decoder.know_classes(self.contract.classes());
-        let mut values = decode::parameters(&self.contract, &slots, &mut decoder)
-            .map_err(|located| DecodeValueError::without_root(*located))?;
+        let mut writer = ValueWriter::default();
+        decode_whole(
+            &self.contract,
+            &Subject::Record(&record),
+            &mut decoder,
+            &mut writer,
+        )
+        .map_err(|located| DecodeValueError::without_root(*located))?;
         let ended = decoder.finish();
         ended.map_err(|error| DecodeValueError::at_root(VALUE, error))?;
-        Ok(match values.pop() {
+        Ok(match writer.into_members().pop() {
             None | Some(Value::Unset) => json!({ UNSET_KEY: true }),
             Some(value) => self.contract.value_to_json(r#type, &value),
         })
     }
 
-    fn encode_value(
+    /// Encodes the one value of a payload.
+    fn encode_only(
         &self,
-        slot: &Slot<'_>,
-        value: Value,
+        r#type: DataType,
+        tag: Option<u32>,
+        json: &Json,
         encoding: EncodingVersion,
         format: Option<ClassFormat>,
     ) -> Result<Vec<u8>, JsonError> {
         let mut bytes = Vec::new();
         let mut encoder = Encoder::new(&mut bytes, encoding);
-        let (slots, values) = (std::slice::from_ref(slot), [value]);
-        let format = format.unwrap_or_default();
-        let encoded = encode::parameters(&self.contract, slots, &values, format, &mut encoder);
-        encoded.map_err(|located| JsonError::unencodable(VALUE, &located.error))?;
+        encoder.set_class_format(format.unwrap_or_default());
+        let record = self.only(r#type, tag);
+        let mut reader = JsonReader::only(&self.contract, VALUE, json);
+        let mut writer = IceWriter::new(&mut encoder);
+        whole(&Subject::Record(&record), &mut reader, &mut writer)
+            .map_err(|lost| only_json(*lost))?;
         let finished = encoder.finish();
         finished.map_err(|error| JsonError::unencodable(VALUE, &error))?;
         Ok(bytes)
     }
-}
 
-/// The one value of a payload, as a parameter.
-fn only(r#type: Type, tag: Option<u32>) -> Slot<'static> {
-    Slot {
-        name: VALUE,
-        r#type,
-        tag,
-        default: None,
+    /// The one value of a payload, as a parameter.
+    fn only(&self, r#type: DataType, tag: Option<u32>) -> Record {
+        let (contract, model) = (&self.contract, self.contract.model());
+        let member = contract
+            .layouts()
+            .parameter(VALUE, r#type.get(), tag, model);
+        Record::new(VALUE, "member", vec![member], None)
     }
 }
 

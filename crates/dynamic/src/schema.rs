@@ -24,8 +24,8 @@ impl Operation {
             room: PROPERTIES_MAX,
         };
         let mut properties = Map::new();
-        for input in self.inputs() {
-            schema.property(&mut properties, input.name, input.r#type);
+        for input in self.declared().inputs() {
+            schema.property(&mut properties, &input.name, input.r#type);
         }
         object(properties)
     }

@@ -4,7 +4,7 @@
 
 use std::alloc::System;
 
-use floe_dynamic::{Contract, MAX_DEPTH, MAX_MEMORY_PER_BYTE, Value};
+use floe_dynamic::{Contract, IceReader, JsonWriter, MAX_DEPTH, MAX_MEMORY_PER_BYTE, Value, walk};
 use floe_slice::check_source;
 use floe_wire::{Decoder, EncodingVersion};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
@@ -74,6 +74,16 @@ fn memory_for_hostile_bytes_is_bounded_by_their_number() {
                 "{name}: {taken} of {bound} for {} bytes",
                 bytes.len()
             );
+            let region = Region::new(ALLOCATOR);
+            let mut decoder = Decoder::new(&bytes, encoding);
+            let mut reader = IceReader::new(&contract, &mut decoder);
+            let mut writer = JsonWriter::new(&contract);
+            let walked = walk(&contract.layout_of(r#type), &mut reader, &mut writer);
+            let text_len = walked.map_or(0, |()| writer.into_text().len());
+            let taken = region.change().bytes_allocated;
+            // The text of an instance has the names of its class and members, which are the contract's.
+            let bound = bytes.len() * per_byte + 6 * text_len + ERROR_LEN;
+            assert!(taken <= bound, "{name}: {taken} of {bound} for text");
             if bytes.len() > ERROR_LEN {
                 most = most.max(taken / bytes.len());
             }

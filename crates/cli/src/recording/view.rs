@@ -55,14 +55,14 @@ impl View {
         let Some((operation, channel)) = self.channel(writer, topic, name)? else {
             return Ok(());
         };
-        let Ok(mut message) = operation.decode_request(parts.parameters) else {
+        let Ok(mut message) = operation.request_text(parts.parameters) else {
             return Ok(());
         };
         if !context.is_empty() {
-            message[CONTEXT_KEY] = json!(context);
+            add_member(&mut message, CONTEXT_KEY, &json!(context));
         }
         let header = channel.next_header(time);
-        writer.write_to_known_channel(&header, message.to_string().as_bytes())
+        writer.write_to_known_channel(&header, message.as_bytes())
     }
 
     /// The channel of an operation; none if the contract does not know it.
@@ -94,5 +94,30 @@ impl View {
                 .insert(key.clone(), (operation, Channel { id, next: 0 }));
         }
         Ok(self.channels.get_mut(&key))
+    }
+}
+
+/// Adds a member to the text of an object, behind all others.
+fn add_member(object: &mut String, key: &str, value: &serde_json::Value) {
+    object.pop();
+    let comma = if object.len() > 1 { "," } else { "" };
+    *object += &format!("{comma}\"{key}\":{value}}}");
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::add_member;
+
+    #[test]
+    fn a_context_is_added_to_parameters_and_to_none() {
+        let added = |object: &str| {
+            let mut object = object.to_owned();
+            add_member(&mut object, "_context", &json!({"a": "b"}));
+            object
+        };
+        assert_eq!(added(r#"{"x":1}"#), r#"{"x":1,"_context":{"a":"b"}}"#);
+        assert_eq!(added("{}"), r#"{"_context":{"a":"b"}}"#);
     }
 }

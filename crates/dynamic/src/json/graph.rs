@@ -67,7 +67,7 @@ pub(super) struct KeptSlice {
     pub(super) id: SliceId,
     pub(super) bytes: Vec<u8>,
     pub(super) has_tagged: bool,
-    pub(super) instances: Vec<Value>,
+    pub(super) instances: Vec<Link<dyn AnyClass>>,
 }
 
 /// A `$ref`, to be checked when its instance is known.
@@ -174,9 +174,11 @@ impl Graph {
         }
         let content = self.nodes[node].content.take()?;
         self.nodes[node].progress = Progress::Open;
-        let kept = content.slices.iter().flat_map(|slice| &slice.instances);
-        let values = content.members.iter().chain(kept);
-        let height = 1 + self.fill_below(values, contract, depth)?;
+        let mut below = self.fill_below(&content.members, contract, depth)?;
+        for link in content.slices.iter().flat_map(|slice| &slice.instances) {
+            below = below.max(self.fill_link(link, contract, depth)?);
+        }
+        let height = 1 + below;
         if height > GRAPH_DEPTH_MAX {
             return None;
         }
@@ -190,15 +192,7 @@ impl Graph {
     /// around the value do not count.
     fn fill_value(&mut self, value: &Value, contract: &Contract, depth: usize) -> Option<usize> {
         match value {
-            Value::Instance(link) => {
-                let node = link.id().and_then(|id| self.by_id.get(&id).copied());
-                match node {
-                    None => Some(0),
-                    Some(node) if matches!(self.nodes[node].progress, Progress::Open) => Some(0),
-                    Some(_) if depth >= GRAPH_DEPTH_MAX => None,
-                    Some(node) => self.fill(node, contract, depth + 1),
-                }
-            }
+            Value::Instance(link) => self.fill_link(link, contract, depth),
             Value::Struct(values) | Value::Sequence(values) => {
                 self.fill_below(values, contract, depth)
             }
@@ -206,6 +200,21 @@ impl Graph {
                 self.fill_below(entries.iter().map(|(_, value)| value), contract, depth)
             }
             _ => Some(0),
+        }
+    }
+
+    fn fill_link(
+        &mut self,
+        link: &Link<dyn AnyClass>,
+        contract: &Contract,
+        depth: usize,
+    ) -> Option<usize> {
+        let node = link.id().and_then(|id| self.by_id.get(&id).copied());
+        match node {
+            None => Some(0),
+            Some(node) if matches!(self.nodes[node].progress, Progress::Open) => Some(0),
+            Some(_) if depth >= GRAPH_DEPTH_MAX => None,
+            Some(node) => self.fill(node, contract, depth + 1),
         }
     }
 
@@ -251,13 +260,9 @@ impl Content {
         let is_unknown = matches!(self.class, Class::Unknown);
         let count = self.slices.len();
         let kept = self.slices.into_iter().enumerate().map(|(index, slice)| {
-            let instances = slice.instances.into_iter().map(|value| match value {
-                Value::Instance(link) => link,
-                _ => Link::nil(),
-            });
             let is_last = is_unknown && index + 1 == count;
-            let instances = instances.collect();
-            UnknownSlice::new(slice.id, slice.bytes, slice.has_tagged, is_last, instances)
+            let (bytes, instances) = (slice.bytes, slice.instances);
+            UnknownSlice::new(slice.id, bytes, slice.has_tagged, is_last, instances)
         });
         let kept: Vec<UnknownSlice> = kept.collect();
         let value: Box<dyn AnyClass> = match (self.class, kept.first()) {

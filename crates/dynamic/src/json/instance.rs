@@ -1,39 +1,27 @@
 //! JSON to class instances, and to optional values.
 
 use floe_slice::model::{DefinitionKind, Type};
-use floe_wire::encoding::{GRAPH_DEPTH_MAX, SliceId};
+use floe_wire::encoding::{AnyClass, GRAPH_DEPTH_MAX, Link, SliceId};
 use serde_json::{Map, Value as Json};
 
 use super::graph::{Class, Content, KeptSlice, NodeId, WrongReference};
 use super::problem::describe;
-use super::read::{JsonReader, did_you_mean};
+use super::reader::{JsonReader, did_you_mean};
 use super::{CLASS_KEY, ID_KEY, REF_KEY, SLICES_KEY, UNSET_KEY};
-use crate::Value;
 use crate::exception::UNKNOWN_KEY;
 use crate::hex::from_hex;
 use crate::path::Segment;
-use crate::slot::{Owner, Slot};
 use crate::wording::{quote, suggest};
+use crate::{Layout, Record, Shape};
 
 /// Keys that are no members, in the order in which they are written.
-const KEYS: [&str; 4] = [CLASS_KEY, ID_KEY, UNKNOWN_KEY, SLICES_KEY];
+static KEYS: [&str; 4] = [CLASS_KEY, ID_KEY, UNKNOWN_KEY, SLICES_KEY];
 
-impl JsonReader<'_> {
-    /// Reads a value that may be optional.
-    pub(crate) fn optional(&mut self, slot: &Slot<'_>, json: &Json) -> Option<Value> {
-        match slot.tag {
-            Some(_) if self.is_unset(slot.r#type, json) => Some(Value::Unset),
-            _ => self.value(slot.r#type, json),
-        }
-    }
-
+impl<'j> JsonReader<'j> {
     /// Nil is a value of proxies and classes; for other types `null` is as good as nothing.
-    fn is_unset(&self, r#type: Type, json: &Json) -> bool {
+    pub(super) fn is_unset(&self, layout: &Layout, json: &Json) -> bool {
         match json {
-            Json::Null => {
-                let is_proxy = matches!(r#type, Type::ObjectProxy | Type::Proxy(_));
-                !is_proxy && !self.contract().is_class(r#type)
-            }
+            Json::Null => !matches!(layout.shape(), Shape::Proxy | Shape::Class { .. }),
             Json::Object(object) => {
                 object.len() == 1 && object.get(UNSET_KEY) == Some(&Json::Bool(true))
             }
@@ -42,8 +30,8 @@ impl JsonReader<'_> {
     }
 
     /// Ends the reading: completes the class instances in it.
-    pub(crate) fn linked<T>(&mut self, value: Option<T>) -> Option<T> {
-        let contract = self.contract();
+    pub(crate) fn link_instances(&mut self) {
+        let contract = &self.contract();
         let mut graph = std::mem::take(self.graph());
         for wrong in graph.wrong_references(contract) {
             match wrong {
@@ -62,17 +50,15 @@ impl JsonReader<'_> {
                 }
             }
         }
-        let value = value.filter(|_| self.is_fine())?;
-        match graph.link(contract) {
-            true => Some(value),
-            false => self.too_deep(),
+        if self.is_fine() && !graph.link(contract) {
+            self.too_deep::<()>();
         }
     }
 
     /// Reads a link to a class instance.
-    pub(super) fn instance(&mut self, r#type: Type, json: &Json) -> Option<Value> {
+    pub(super) fn link(&mut self, r#type: Type, json: &'j Json) -> Option<Link<dyn AnyClass>> {
         match json {
-            Json::Null => Some(Value::Instance(Default::default())),
+            Json::Null => Some(Link::nil()),
             Json::Object(object) => match object.get(REF_KEY) {
                 Some(label) => self.reference(r#type, object, label),
                 None => self.object(r#type, object),
@@ -90,16 +76,20 @@ impl JsonReader<'_> {
         r#type: Type,
         object: &Map<String, Json>,
         label: &Json,
-    ) -> Option<Value> {
+    ) -> Option<Link<dyn AnyClass>> {
         if object.len() > 1 {
             return self.mismatch(format!("{REF_KEY} alone"), &Json::Object(object.clone()));
         }
         let label = self.label(REF_KEY, label)?;
         let path = self.path();
-        Some(Value::Instance(self.graph().refer(label, r#type, path)))
+        Some(self.graph().refer(label, r#type, path))
     }
 
-    fn object(&mut self, r#type: Type, object: &Map<String, Json>) -> Option<Value> {
+    fn object(
+        &mut self,
+        r#type: Type,
+        object: &'j Map<String, Json>,
+    ) -> Option<Link<dyn AnyClass>> {
         let class = self.class(r#type, object)?;
         let label = match object.get(ID_KEY) {
             Some(label) => Some(self.label(ID_KEY, label)?),
@@ -118,23 +108,25 @@ impl JsonReader<'_> {
         link
     }
 
-    fn content(&mut self, class: Class, object: &Map<String, Json>, node: NodeId) -> Option<Value> {
+    fn content(
+        &mut self,
+        class: Class,
+        object: &'j Map<String, Json>,
+        node: NodeId,
+    ) -> Option<Link<dyn AnyClass>> {
         let slices = match object.get(SLICES_KEY) {
-            Some(json) => self.at(Segment::Member(SLICES_KEY.to_owned()), |reader| {
+            Some(json) => self.at(Segment::Member(SLICES_KEY.into()), |reader| {
                 reader.slices(json)
             }),
             None => Some(Vec::new()),
         };
         let contract = self.contract();
         let members = match class {
-            Class::Known(id) => {
-                let chain = contract.class_chain(id).into_iter().rev();
-                let slots = chain.flat_map(|id| crate::class::own_slots(contract, id));
-                let slots: Vec<Slot<'_>> = slots.collect();
-                let owner = Owner::of_members(&contract.model().definition(id).scoped);
-                self.members(owner, &slots, object, &KEYS)
+            Class::Known(id) => self.members(contract.whole_record(id), object, &KEYS),
+            Class::Unknown => {
+                let none = Record::new("it", "member", Vec::new(), None);
+                self.members(&none, object, &KEYS)
             }
-            Class::Unknown => self.members(Owner::of_members("it"), &[], object, &KEYS),
         };
         let content = Content {
             class,
@@ -145,7 +137,7 @@ impl JsonReader<'_> {
             let expected = format!("the {SLICES_KEY} of an instance of an unknown class");
             return self.problem(expected, "none", None);
         }
-        Some(Value::Instance(self.graph().close(node, content)))
+        Some(self.graph().close(node, content))
     }
 
     /// The class of an instance: the one it names, or exactly the one that is declared.
@@ -195,7 +187,7 @@ impl JsonReader<'_> {
         }
     }
 
-    fn slices(&mut self, json: &Json) -> Option<Vec<KeptSlice>> {
+    fn slices(&mut self, json: &'j Json) -> Option<Vec<KeptSlice>> {
         let Json::Array(slices) = json else {
             return self.mismatch("an array of slices", json);
         };
@@ -206,7 +198,7 @@ impl JsonReader<'_> {
         read.collect()
     }
 
-    fn slice(&mut self, json: &Json) -> Option<KeptSlice> {
+    fn slice(&mut self, json: &'j Json) -> Option<KeptSlice> {
         let expected = r#"a slice: {"class": type id or compact id, "bytes": hexadecimal digits, "tagged": true or false, "instances": array}"#;
         let id = match &json["class"] {
             Json::String(type_id) => Some(SliceId::Name(type_id.as_str().into())),
@@ -224,8 +216,8 @@ impl JsonReader<'_> {
             return self.mismatch(expected, json);
         };
         let instances = match &json["instances"] {
-            Json::Null => &Vec::new(),
-            Json::Array(instances) => instances,
+            Json::Null => &[],
+            Json::Array(instances) => instances.as_slice(),
             other => return self.mismatch("an array of instances", other),
         };
         let mut links = Vec::with_capacity(instances.len());
@@ -233,7 +225,10 @@ impl JsonReader<'_> {
             if json.is_null() {
                 return self.mismatch("an instance in the array of instances", json);
             }
-            links.extend(self.element(index, Type::AnyClass, json));
+            let link = self.at(Segment::Index(index), |reader| {
+                reader.link(Type::AnyClass, json)
+            });
+            links.extend(link);
         }
         (links.len() == instances.len()).then_some(KeptSlice {
             id,
@@ -244,10 +239,10 @@ impl JsonReader<'_> {
     }
 
     /// An id of an instance as it stands in JSON: any number or text.
-    fn label(&mut self, key: &str, json: &Json) -> Option<String> {
+    fn label(&mut self, key: &'static str, json: &Json) -> Option<String> {
         match json {
             Json::Number(_) | Json::String(_) => Some(json.to_string()),
-            json => self.at(Segment::Member(key.to_owned()), |reader| {
+            json => self.at(Segment::Member(key.into()), |reader| {
                 reader.mismatch("a number or text", json)
             }),
         }
@@ -270,7 +265,8 @@ impl JsonReader<'_> {
         let Type::Named(id) = r#type else {
             return None;
         };
-        let definition = self.contract().model().definition(id);
+        let contract = self.contract();
+        let definition = contract.model().definition(id);
         let is_interface = matches!(definition.kind, DefinitionKind::Interface(_));
         is_interface.then(|| format!("a proxy to it is '{}*'", definition.scoped))
     }

@@ -2,21 +2,25 @@
 
 mod graph;
 mod instance;
+mod instance_writer;
 mod number;
 mod problem;
-mod read;
-mod shared;
+mod reader;
 mod text;
-mod write;
+mod writer;
 
 pub use problem::{JsonError, MAX_PROBLEMS, Problem};
-pub(crate) use read::JsonReader;
+pub use reader::JsonReader;
+pub(crate) use reader::only_json;
+pub(crate) use text::parse_own;
 pub use text::{JSON_DEPTH_MAX, parse_json};
-pub(crate) use write::object;
+pub use writer::JsonWriter;
 
 use serde_json::Value as Json;
 
-use crate::{Contract, DataType, Value};
+use crate::value::links;
+use crate::walk::Subject;
+use crate::{Contract, DataType, Value, Writer};
 
 /// The key of an instance's class.
 const CLASS_KEY: &str = "$class";
@@ -42,17 +46,20 @@ impl Contract {
     /// # Panics
     /// If the type comes from another contract.
     pub fn value_from_json(&self, r#type: DataType, json: &Json) -> Result<Value, JsonError> {
-        let mut reader = JsonReader::new(self, "value");
-        let value = reader.value(r#type.get(), json);
-        let value = reader.linked(value);
-        reader.finish(value)
+        let layout = self.layout_of(r#type);
+        JsonReader::new(self, "value", json).build(&Subject::Value(&layout))
     }
 
-    /// Writes a value as JSON. Parts that are not of the type are written as what they are.
+    /// Writes a value as JSON. A value that is not of the type is written as what it is.
     ///
     /// # Panics
     /// If the type comes from another contract.
     pub fn value_to_json(&self, r#type: DataType, value: &Value) -> Json {
-        write::only(self, r#type.get(), value)
+        let mut writer = JsonWriter::new(self);
+        let mut found = Vec::new();
+        links(value, JsonWriter::HAS_KEYS_ONCE, &mut found);
+        let _ = writer.begin_graph(&found);
+        writer.value(&self.layout_of(r#type), value);
+        parse_own(&writer.into_text())
     }
 }

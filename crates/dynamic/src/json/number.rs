@@ -1,9 +1,9 @@
 //! Numbers in JSON, and what else stands for a built-in type.
 
-use floe_slice::model::{ConstValue, Primitive, Type};
+use floe_slice::model::Primitive;
 use serde_json::{Number, Value as Json};
 
-use crate::Value;
+use crate::{Layout, Shape, Value};
 
 /// Reads a number; `None` if it is none, or out of range.
 pub(super) fn read(primitive: Primitive, json: &Json) -> Option<Value> {
@@ -22,27 +22,14 @@ pub(super) fn byte(json: &Json) -> Option<u8> {
 }
 
 /// The JSON that the text of a dictionary's key stands for.
-pub(super) fn key_json(r#type: Type, text: &str) -> Json {
-    let parsed = match r#type {
-        Type::Primitive(Primitive::Bool) => text.parse().ok().map(Json::Bool),
-        Type::Primitive(Primitive::String) | Type::Named(_) => None,
-        _ => text.parse::<i64>().ok().map(Json::from),
+pub(super) fn key_json(layout: &Layout, text: &str) -> Json {
+    let parsed = match layout.shape() {
+        Shape::Primitive(Primitive::Bool) => text.parse().ok().map(Json::Bool),
+        Shape::Primitive(Primitive::String) => None,
+        Shape::Primitive(_) => text.parse::<i64>().ok().map(Json::from),
+        _ => None,
     };
     parsed.unwrap_or_else(|| Json::from(text))
-}
-
-/// The value of a built-in constant.
-pub(super) fn of_const(primitive: Primitive, constant: &ConstValue) -> Option<Value> {
-    match (primitive, constant) {
-        (Primitive::Bool, ConstValue::Bool(value)) => Some(Value::Bool(*value)),
-        (Primitive::String, ConstValue::String(text)) => Some(Value::String(text.clone())),
-        (Primitive::Float, ConstValue::Float(value)) => Some(Value::Float(*value as f32)),
-        (Primitive::Double, ConstValue::Float(value)) => Some(Value::Double(*value)),
-        (Primitive::Float, ConstValue::Integer(value)) => Some(Value::Float(*value as f32)),
-        (Primitive::Double, ConstValue::Integer(value)) => Some(Value::Double(*value as f64)),
-        (primitive, ConstValue::Integer(value)) => of_integer(primitive, *value),
-        _ => None,
-    }
 }
 
 fn of_integer(primitive: Primitive, value: i64) -> Option<Value> {

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::map::Entry;
 use serde_json::{Map, Number, Value as Json};
 
 /// How many arrays and objects JSON text may have inside one another.
@@ -21,6 +22,13 @@ pub fn parse_json(text: &str) -> Result<Json, serde_json::Error> {
     let json = Strict { depth: 0 }.deserialize(&mut deserializer)?;
     deserializer.end()?;
     Ok(json)
+}
+
+/// Parses JSON text that a [`JsonWriter`](super::JsonWriter) has written: as deep as the value was.
+pub(crate) fn parse_own(text: &str) -> Json {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    deserializer.disable_recursion_limit();
+    serde::Deserialize::deserialize(&mut deserializer).expect("a writer of JSON writes JSON")
 }
 
 /// Reads a value inside so many others.
@@ -100,10 +108,13 @@ impl<'de> Visitor<'de> for Strict {
         let mut members = Map::new();
         while let Some(key) = access.next_key::<String>()? {
             let value = access.next_value_seed(inner)?;
-            if members.contains_key(&key) {
-                return Err(A::Error::custom(format!("the key {key:?} stands twice")));
-            }
-            members.insert(key, value);
+            match members.entry(key) {
+                Entry::Vacant(entry) => entry.insert(value),
+                Entry::Occupied(entry) => {
+                    let key = entry.key();
+                    return Err(A::Error::custom(format!("the key {key:?} stands twice")));
+                }
+            };
         }
         Ok(Json::Object(members))
     }

@@ -1,7 +1,9 @@
 //! The capabilities of a contract without generated code.
 
+mod aligned;
 mod classes;
 mod exceptions;
+mod fields;
 mod graphs;
 mod lookups;
 mod messages;
@@ -12,4 +14,5 @@ mod properties;
 mod support;
 mod values_as_bytes;
 mod values_as_json;
+mod walks;
 mod wrong_json;

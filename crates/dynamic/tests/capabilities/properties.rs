@@ -1,6 +1,6 @@
 //! Random contracts, values, bytes and JSON.
 
-mod model;
+pub(crate) mod model;
 
 use floe_dynamic::{Contract, DataType, MessageReader, PayloadType, Value, parse_json};
 use floe_slice::model::Type;

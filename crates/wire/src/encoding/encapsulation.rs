@@ -28,7 +28,22 @@ impl<'a> Encapsulation<'a> {
     ///
     /// # Errors
     /// As [`Decoder::encapsulation`], and [`DecodeErrorKind::TrailingBytes`].
+    #[inline]
     pub fn parse(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        if let Some(([a, b, c, d, major, minor], payload)) =
+            bytes.split_first_chunk::<ENCAPSULATION_HEADER_LEN>()
+            && usize::try_from(i32::from_le_bytes([*a, *b, *c, *d])) == Ok(bytes.len())
+        {
+            let (major, minor) = (*major, *minor);
+            let encoding = EncodingVersion { major, minor };
+            return Ok(Self { encoding, payload });
+        }
+        Self::parse_stepwise(bytes)
+    }
+
+    /// Finds out what is wrong with the header.
+    #[cold]
+    fn parse_stepwise(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut decoder = Decoder::new(bytes, EncodingVersion::V1_1);
         let encapsulation = Self::read(&mut decoder)?;
         decoder.finish_exact("encapsulation")?;

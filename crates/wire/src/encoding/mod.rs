@@ -40,7 +40,7 @@ pub use exception::{ExceptionFormat, ExceptionReader, ExceptionWriter, UserExcep
 pub use packed::{Packed, packed_len};
 pub use packed_bytes::PackedBytes;
 pub(crate) use printable::Printable;
-pub use tagged::{TagFormat, Tagged};
+pub use tagged::{TagFormat, Tagged, TaggedScope, TaggedStart};
 pub use version::{EncodingVersion, ProtocolVersion};
 pub use view::View;
 

@@ -80,8 +80,20 @@ impl Encoder<'_> {
         len_in_front: Option<usize>,
         write: impl FnOnce(&mut Self),
     ) {
+        if let Some(open) = self.open_tagged(tag, format) {
+            if let (TagFormat::VSize, Some(len)) = (format, len_in_front) {
+                self.size(len);
+            }
+            write(self);
+            self.close_tagged(open);
+        }
+    }
+
+    /// Begins a tagged value: [`Encoder::close_tagged`] ends it. `None` in encoding 1.0, which has none: nothing may be
+    /// written then. The caller writes the length of a value of [`TagFormat::VSize`] that does not start with it.
+    pub fn open_tagged(&mut self, tag: u32, format: TagFormat) -> Option<TaggedStart> {
         if self.encoding() == EncodingVersion::V1_0 {
-            return;
+            return None;
         }
         self.has_tagged = true;
         match u8::try_from(tag) {
@@ -91,22 +103,27 @@ impl Encoder<'_> {
                 self.size(tag as usize);
             }
         }
-        match (format, len_in_front) {
-            (TagFormat::FSize, _) => {
-                let len = self.begin_len();
-                write(self);
-                self.end_len(len, len + 4);
-            }
-            (TagFormat::VSize, Some(len)) => {
-                self.size(len);
-                write(self);
-            }
-            _ => write(self),
+        let has_len = format == TagFormat::FSize;
+        Some(TaggedStart(has_len.then(|| self.begin_len())))
+    }
+
+    /// Ends a tagged value.
+    pub fn close_tagged(&mut self, start: TaggedStart) {
+        if let TaggedStart(Some(len)) = start {
+            self.end_len(len, len + 4);
         }
     }
 }
 
-impl Decoder<'_> {
+/// Where a tagged value that is being written has its length, if that is known only at its end.
+#[derive(Debug)]
+pub struct TaggedStart(Option<usize>);
+
+/// The bytes around a tagged value that is being read, if it says its length.
+#[derive(Debug)]
+pub struct TaggedScope<'a>(Option<&'a [u8]>);
+
+impl<'a> Decoder<'a> {
     /// Reads a tagged value if it is set. Tags must be asked for in increasing order.
     ///
     /// # Errors
@@ -128,13 +145,31 @@ impl Decoder<'_> {
         has_len_in_front: bool,
         read: impl FnOnce(&mut Self) -> Result<T, DecodeError>,
     ) -> Result<Option<T>, DecodeError> {
+        let Some(scope) = self.open_tagged(tag, format, has_len_in_front)? else {
+            return Ok(None);
+        };
+        let value = read(self)?;
+        self.close_tagged(scope)?;
+        Ok(Some(value))
+    }
+
+    /// Goes to a tagged value if it is set: [`Decoder::close_tagged`] ends it.
+    ///
+    /// # Errors
+    /// As [`Decoder::tagged_with`].
+    pub fn open_tagged(
+        &mut self,
+        tag: u32,
+        format: TagFormat,
+        has_len_in_front: bool,
+    ) -> Result<Option<TaggedScope<'a>>, DecodeError> {
         if !self.find_tag(tag, format)? {
             return Ok(None);
         }
         let len = match format {
             TagFormat::FSize => self.len(WHAT)?,
             TagFormat::VSize if has_len_in_front => self.size(WHAT)?,
-            _ => return read(self).map(Some),
+            _ => return Ok(Some(TaggedScope(None))),
         };
         let remaining = self.remaining();
         if len > remaining {
@@ -142,11 +177,21 @@ impl Decoder<'_> {
             return Err(self.error(WHAT, DecodeErrorKind::EndOfData { needed, remaining }));
         }
         let outer = self.narrow(self.position() + len);
-        let value = read(self)?;
+        Ok(Some(TaggedScope(Some(outer))))
+    }
+
+    /// Ends a tagged value that has been read.
+    ///
+    /// # Errors
+    /// [`DecodeErrorKind::TrailingBytes`] if the value is shorter than its length says.
+    pub fn close_tagged(&mut self, scope: TaggedScope<'a>) -> Result<(), DecodeError> {
+        let TaggedScope(Some(outer)) = scope else {
+            return Ok(());
+        };
         match self.remaining() {
             0 => {
                 self.widen(outer);
-                Ok(Some(value))
+                Ok(())
             }
             left => Err(self.error(WHAT, DecodeErrorKind::TrailingBytes(left))),
         }

@@ -1,4 +1,11 @@
-//! Values without a Rust type of their own.
+//! Values without a Rust type of their own: a tree, which is one more format that a walk can read and write.
+
+mod reader;
+mod writer;
+
+pub use reader::ValueReader;
+pub(crate) use reader::links;
+pub use writer::ValueWriter;
 
 use floe_wire::encoding::{AnyClass, Link};
 use floe_wire::reference::Reference;
