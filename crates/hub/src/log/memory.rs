@@ -13,7 +13,7 @@ use super::{
     Level, LogError, Origin, Position, ReadBatch, ReadLimits, Retention, Stamp, WaitingReaders,
     Wake,
 };
-use crate::core::log::{Held, checked, is_ahead, numbered, until_full};
+use crate::core::log::{NewestEvents, checked, is_ahead, numbered, until_full};
 use crate::core::value_of;
 
 /// A log in memory. Every level is true as soon as an event is appended.
@@ -272,8 +272,8 @@ impl Kept {
         self.entries.first_key_value().map(|(_, entry)| entry)
     }
 
-    fn held_from(&self, from: u64) -> Held {
-        let mut held = Held::default();
+    fn held_from(&self, from: u64) -> NewestEvents {
+        let mut held = NewestEvents::default();
         for entry in self.entries.range(from..).map(|(_, entry)| entry) {
             held.since.get_or_insert(entry.time);
             held.events += 1;

@@ -1,6 +1,6 @@
 //! Warns before the retention of a log overtakes a subscription that is behind.
 
-/// What an operator should know of a subscription that is behind.
+/// News for an operator about a subscription that is behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OvertakingNotice {
     /// Its next events are soon dropped unread. So much of what the log keeps lies before it, in percent.

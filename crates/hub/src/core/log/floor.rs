@@ -3,7 +3,7 @@
 
 use super::EventTime;
 use super::catalog::{Catalog, Segment};
-use super::retention::Held;
+use super::retention::NewestEvents;
 
 /// Where the kept events of a log begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -115,9 +115,9 @@ impl Catalog {
 
     /// The kept events from a sequence on. Their bytes, and the time of the first, are those that they have if all events of a
     /// segment are alike.
-    pub(crate) fn held_from(&self, from: u64) -> Held {
+    pub(crate) fn held_from(&self, from: u64) -> NewestEvents {
         let from = from.max(self.first());
-        let mut held = Held::default();
+        let mut held = NewestEvents::default();
         for segment in self.segments.iter().filter(|it| it.next > from) {
             let (len, all) = (segment.next - segment.first, segment.events);
             let before = from.saturating_sub(segment.first);

@@ -47,7 +47,7 @@ pub(crate) use position::until_full;
 pub use position::{Gap, GapReason, Position, ReadLimits};
 pub(crate) use record::Record;
 pub(crate) use recovery::{Examined, FoundDamage, Recovery, Scan, ScanStep};
-pub(crate) use retention::Held;
+pub(crate) use retention::NewestEvents;
 pub use retention::{PerKey, Retention};
 pub(crate) use segment::{Header, IndexEntry, Trailer, segment_first, segment_name};
 pub(crate) use steady_clock::{ClockNotice, ClockReading, SteadyClock};

@@ -23,7 +23,7 @@ pub struct Retention {
 
 /// The newest events of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Held {
+pub(crate) struct NewestEvents {
     pub(crate) events: u64,
     pub(crate) bytes: u64,
     /// The time of the first of them, if there is any.
@@ -32,7 +32,7 @@ pub(crate) struct Held {
 
 impl Retention {
     /// How much these events are of all that it keeps, in percent, by the limit that they reach first.
-    pub(crate) fn percent(&self, held: &Held, now: EventTime) -> u64 {
+    pub(crate) fn percent(&self, held: &NewestEvents, now: EventTime) -> u64 {
         let percent = |part: u64, of: u64| {
             let percent = u128::from(part) * 100 / u128::from(of.max(1));
             u64::try_from(percent).unwrap_or(u64::MAX)
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn the_limit_that_is_reached_first_counts() {
-        let held = Held {
+        let held = NewestEvents {
             events: 30,
             bytes: 4000,
             since: Some(EventTime(5_000_000)),
@@ -77,6 +77,6 @@ mod tests {
         assert_eq!(retention.percent(&held, now), 80);
         retention.age = Some(Duration::from_secs(4));
         assert_eq!(retention.percent(&held, now), 100);
-        assert_eq!(retention.percent(&Held::default(), now), 0);
+        assert_eq!(retention.percent(&NewestEvents::default(), now), 0);
     }
 }

@@ -103,7 +103,7 @@ async fn deliver(
 ) {
     let cost = link.link().map_or(Cost(0), |it| it.cost());
     let position = reader.position_number();
-    let mut unsent = Unsent {
+    let mut unsent = Unanswered {
         reader,
         sequences: batch.iter().map(|delivery| delivery.sequence).collect(),
     };
@@ -138,7 +138,7 @@ async fn deliver(
             link.lock()
                 .subscription
                 .handle_read(count as u64, bytes as u64);
-            let mut outstanding = Outstanding {
+            let mut outstanding = UnderWayCall {
                 link,
                 count: count as u64,
             };
@@ -205,12 +205,12 @@ fn is_missing(link: &Subscriber, error: &InvokeError) -> bool {
 }
 
 /// Events that were taken from the log and not answered. When this is dropped, they are delivered again.
-struct Unsent<'a> {
+struct Unanswered<'a> {
     reader: &'a Reader,
     sequences: Vec<u64>,
 }
 
-impl Drop for Unsent<'_> {
+impl Drop for Unanswered<'_> {
     fn drop(&mut self) {
         if !self.sequences.is_empty() {
             self.reader.handle_undelivered(self.sequences.drain(..));
@@ -219,12 +219,12 @@ impl Drop for Unsent<'_> {
 }
 
 /// Events of a call that is not answered. When this is dropped, they count as not taken.
-struct Outstanding<'a> {
+struct UnderWayCall<'a> {
     link: &'a Subscriber,
     count: u64,
 }
 
-impl Drop for Outstanding<'_> {
+impl Drop for UnderWayCall<'_> {
     fn drop(&mut self) {
         if self.count > 0 {
             self.link.lock().subscription.handle_unread(self.count);
