@@ -52,10 +52,10 @@ mod tests {
             path: path.to_owned(),
             text: text.to_owned(),
         };
-        let manifest = file(
-            "crates/wire/Cargo.toml",
-            "[package]\nname = \"floe-wire\"\n",
-        );
+        let manifest = || {
+            let text = "[package]\nname = \"floe-wire\"\n";
+            file("crates/wire/Cargo.toml", text)
+        };
         let picture = |title: &str| {
             let text = format!("<text font-weight=\"bold\">{title}</text>\n<text>else</text>\n");
             file(PICTURE, &text)

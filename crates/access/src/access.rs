@@ -91,7 +91,7 @@ impl Access {
         self.problems.extend(told);
     }
 
-    /// What the files have that cannot be used, and was left out: for the operator.
+    /// Parts of the files that cannot be used and were left out: for the operator.
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }

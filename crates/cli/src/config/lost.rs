@@ -1,4 +1,4 @@
-//! What a file of settings has lost since it was read last: a file that was emptied or cut off must not open a hub.
+//! Finds what a file of settings has lost since it was read last: one that was emptied or cut off must not open a hub.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What a build without encryption makes of a file that asks for it: it serves what it can.
+//! A file that asks for encryption, in a build without it: the hub serves what it can.
 
 use super::Configuration;
 use super::entry::Problem;

@@ -342,9 +342,11 @@ fn buffers(stream: &Stream) -> (usize, usize) {
 #[cfg(unix)]
 #[tokio::test]
 async fn the_buffers_of_tcp_sockets_have_the_sizes_of_the_settings_on_both_sides() {
-    let mut settings = crate::settings::Settings::default();
-    settings.tcp_receive_buffer = Some(50_000);
-    settings.tcp_send_buffer = Some(30_000);
+    let settings = crate::settings::Settings {
+        tcp_receive_buffer: Some(50_000),
+        tcp_send_buffer: Some(30_000),
+        ..Default::default()
+    };
     let setup = settings.transport_setup();
     let listening = listen_with("tcp -h 127.0.0.1 -p 0", &setup).await;
     let listening = listening.expect("loopback");

@@ -91,7 +91,7 @@ fn a_setting_waits_for_a_restart_if_it_says_so() {
     }
 }
 
-/// What a running hub applies within a table, it may not apply when the table itself comes.
+/// A running hub may apply the settings of a table, and yet not the table itself when it comes.
 #[test]
 fn a_table_that_comes_with_a_restart_says_so() {
     let (without, _) = read_toml("");
