@@ -67,7 +67,7 @@ impl Victim {
     fn write(&mut self, len: usize) {
         let sample = Sample::written(Representation::CDR_LE.join(&vec![7; len]));
         self.participant
-            .write(self.writer, sample, self.now)
+            .write(self.writer, sample)
             .expect("there is room");
     }
 
