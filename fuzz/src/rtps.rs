@@ -32,7 +32,7 @@ pub(crate) fn run(input: &[u8]) {
     made.expect("it can be");
     for len in [10, 3000] {
         let sample = Sample::written(Representation::CDR_LE.join(&vec![7; len]));
-        ours.write(writer, sample, now).expect("there is room");
+        ours.write(writer, sample).expect("there is room");
     }
     // So that they match, and the peer has asked for the samples.
     for _ in 0..20 {

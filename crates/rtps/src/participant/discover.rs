@@ -79,7 +79,7 @@ impl Participant {
     }
 
     /// Says that this participant ends. Send what is to be sent after it, and then drop it.
-    pub fn close(&mut self, _now: Instant) {
+    pub fn close(&mut self) {
         self.transmits.clear();
         let bytes = self.announcement(None);
         let known = self
@@ -150,11 +150,7 @@ impl Participant {
         }
     }
 
-    pub(super) fn announce_endpoint(
-        &mut self,
-        data: &EndpointData,
-        _now: Instant,
-    ) -> Result<(), EndpointError> {
+    pub(super) fn announce_endpoint(&mut self, data: &EndpointData) -> Result<(), EndpointError> {
         let sample = Sample {
             key_hash: Some(data.guid.to_bytes()),
             ..Sample::written(data.encode())

@@ -210,7 +210,7 @@ impl Participant {
         check_writer(&options.qos)?;
         let (id, limits) = (self.next_id(&options, true)?, options.limits);
         let data = self.endpoint_data(id, options);
-        self.announce_endpoint(&data, now)?;
+        self.announce_endpoint(&data)?;
         self.writers.insert(id, Writer::new(data, limits));
         self.match_writer(id);
         self.schedule_assertions(now);
@@ -230,7 +230,7 @@ impl Participant {
         check_reader(&options.qos)?;
         let (id, limits) = (self.next_id(&options, false)?, options.limits);
         let data = self.endpoint_data(id, options);
-        self.announce_endpoint(&data, now)?;
+        self.announce_endpoint(&data)?;
         self.readers.insert(id, Reader::new(data, limits));
         self.match_reader(id, now);
         self.settle(id);
@@ -292,7 +292,6 @@ impl Participant {
         &mut self,
         writer: EntityId,
         sample: Sample,
-        _now: Instant,
     ) -> Result<SequenceNumber, WriteError> {
         let found = self
             .writers

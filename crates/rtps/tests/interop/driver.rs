@@ -142,10 +142,7 @@ impl Driver {
     /// Writes a sample as soon as there is room.
     pub(crate) fn write(&mut self, writer: EntityId, sample: &Sample) {
         self.run_till("room for a sample", |driver| {
-            match driver
-                .participant
-                .write(writer, sample.clone(), Instant::now())
-            {
+            match driver.participant.write(writer, sample.clone()) {
                 Ok(_) => true,
                 Err(WriteError::Full { .. }) => false,
                 Err(error) => panic!("{error}"),

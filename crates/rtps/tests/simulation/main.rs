@@ -83,11 +83,10 @@ fn every_reliable_sample_arrives_once_and_in_order() {
         network.run_till(&format!("all samples, seed {seed}"), |network| {
             // Some samples have a datagram of their own, and some need several.
             let len = if next % 37 == 0 { 10_000 } else { 40 };
-            let now = network.now;
             if next < total
                 && network.nodes[0]
                     .participant
-                    .write(writer, sample(next, len), now)
+                    .write(writer, sample(next, len))
                     .is_ok()
             {
                 next += 1;
@@ -141,11 +140,10 @@ fn damaged_copies_of_all_datagrams_end_no_conversation() {
         });
         network.faults.damaged = 5;
         for number in 0..200 {
-            let now = network.now;
             // It may be full while there are many readers that are none.
             let _ = network.nodes[0]
                 .participant
-                .write(writer, sample(number, 40), now);
+                .write(writer, sample(number, 40));
             network.run(Duration::from_millis(20));
             take(&mut network, 1, reader);
         }
@@ -156,9 +154,8 @@ fn damaged_copies_of_all_datagrams_end_no_conversation() {
         let mut next = 1000;
         let mut got = Vec::new();
         network.run_till(&format!("the conversation, seed {seed}"), |network| {
-            let now = network.now;
             let participant = &mut network.nodes[0].participant;
-            if next < 1300 && participant.write(writer, sample(next, 40), now).is_ok() {
+            if next < 1300 && participant.write(writer, sample(next, 40)).is_ok() {
                 next += 1;
             }
             let is_acknowledged = participant
@@ -189,7 +186,7 @@ fn a_late_reader_gets_the_history_and_then_the_rest() {
         for number in 0..50 {
             let written = network.nodes[0]
                 .participant
-                .write(writer, sample(number, 3000), now);
+                .write(writer, sample(number, 3000));
             written.expect("there is room");
         }
         network.run(Duration::from_millis(300));
@@ -205,11 +202,10 @@ fn a_late_reader_gets_the_history_and_then_the_rest() {
             .create_reader(options(qos), now)
             .expect("it can be");
         network.run_till("both match", |network| network.has_matches(0, writer, 2));
-        let now = network.now;
         for number in 50..60 {
             let written = network.nodes[0]
                 .participant
-                .write(writer, sample(number, 3000), now);
+                .write(writer, sample(number, 3000));
             written.expect("there is room");
         }
         let (mut got, mut new) = (Vec::new(), Vec::new());
@@ -239,11 +235,10 @@ fn a_megabyte_arrives_in_fragments_over_a_bad_network() {
             .create_reader(options(keep_all(Qos::of_reader())), now);
         let reader = reader.expect("it can be");
         network.run_till("a match", |network| network.has_matches(0, writer, 1));
-        let now = network.now;
         for number in 0..3 {
             let written = network.nodes[0]
                 .participant
-                .write(writer, sample(number, 1 << 20), now);
+                .write(writer, sample(number, 1 << 20));
             written.expect("there is room");
         }
         let mut got = Vec::new();
@@ -282,11 +277,7 @@ fn a_slow_reader_stops_a_writer_that_keeps_all_and_nothing_is_lost() {
     network.run_till("a match", |network| network.has_matches(0, writer, 1));
     let mut next = 0;
     for _ in 0..200 {
-        let now = network.now;
-        match network.nodes[0]
-            .participant
-            .write(writer, sample(next, 8), now)
-        {
+        match network.nodes[0].participant.write(writer, sample(next, 8)) {
             Ok(_) => next += 1,
             Err(error) => assert!(
                 matches!(error, WriteError::Full { samples: 16, .. }),
@@ -342,10 +333,9 @@ fn a_participant_that_dies_is_given_up_and_comes_back_under_another_name() {
     network.run_till("another match", |network| {
         network.has_matches(0, writer, 1) && network.has_matches(1, reader, 1)
     });
-    let now = network.now;
     network.nodes[0]
         .participant
-        .write(writer, sample(7, 8), now)
+        .write(writer, sample(7, 8))
         .expect("there is room");
     let mut got = Vec::new();
     network.run_till("a sample", |network| {
@@ -363,9 +353,8 @@ fn a_participant_that_closes_is_given_up_at_once() {
     network.run_till("a meeting", |network| {
         network.nodes[0].participant.participants().count() == 1
     });
-    let now = network.now;
     let prefix = network.nodes[1].participant.prefix();
-    network.nodes[1].participant.close(now);
+    network.nodes[1].participant.close();
     network.run(Duration::from_millis(10));
     let reason = LossReason::Ended;
     assert!(
@@ -472,10 +461,9 @@ fn best_effort_samples_come_in_order_and_losses_are_told() {
     network.faults.lost = 300;
     let mut got = Vec::new();
     for number in 0..200 {
-        let now = network.now;
         network.nodes[0]
             .participant
-            .write(writer, sample(number, 8), now)
+            .write(writer, sample(number, 8))
             .expect("there is room");
         network.run(Duration::from_millis(30));
         got.extend(numbers(take(&mut network, 1, reader)));
@@ -551,15 +539,14 @@ fn a_request_for_everything_does_not_cause_everything() {
     for number in 0..10 {
         let written = network.nodes[0]
             .participant
-            .write(writer, sample(number, 1 << 20), now);
+            .write(writer, sample(number, 1 << 20));
         written.expect("there is room");
     }
     network.run_till("matches", |network| network.has_matches(0, writer, 1));
     for number in 10..14 {
-        let now = network.now;
         let written = network.nodes[0]
             .participant
-            .write(writer, sample(number, 1 << 20), now);
+            .write(writer, sample(number, 1 << 20));
         written.expect("there is room");
         network.run(Duration::from_secs(1));
     }
