@@ -5,7 +5,8 @@ use std::process::Command;
 
 use crate::command::{command, first_line, succeeds, succeeds_silently};
 
-/// Ice 3.7 with its C++ and Python mappings, its services and tools, and a C++ compiler.
+/// Ice 3.7 with its C++ and Python mappings, its services and tools, and a C++ compiler; and Prometheus, whose `promtool` checks our alert
+/// rules.
 const INTEROP: &[&str] = &[
     "zeroc-ice-all-dev",
     "python3-zeroc-ice",
@@ -16,6 +17,7 @@ const INTEROP: &[&str] = &[
     "zeroc-icegrid",
     "zeroc-ice-compilers",
     "g++",
+    "prometheus",
 ];
 
 /// The peers of the lab beside Ice: omniORB, Fast CDR, Protocol Buffers, Cap'n Proto, Cyclone DDS, gSOAP,

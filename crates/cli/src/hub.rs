@@ -1,5 +1,6 @@
 //! The hub as an argument, and the questions that any event service with IceStorm's interface answers.
 
+mod overview;
 mod pages;
 
 use std::borrow::Cow;
@@ -24,6 +25,7 @@ use crate::locator;
 use crate::near;
 use crate::output;
 use crate::peer;
+pub(crate) use overview::Overview;
 
 /// Where the hub is.
 #[derive(Debug, Clone, Args)]

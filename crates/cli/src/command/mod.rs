@@ -10,6 +10,7 @@ mod decode;
 mod demo;
 mod dlq;
 mod doctor;
+mod durable_rows;
 mod echo;
 mod encode;
 #[cfg(feature = "lab")]
@@ -21,6 +22,7 @@ mod no_lab;
 #[cfg(not(feature = "recordings"))]
 mod no_recordings;
 mod ping;
+mod problems;
 mod proxy;
 mod publish;
 #[cfg(feature = "recordings")]

@@ -37,6 +37,25 @@ pub(crate) struct Losses {
     pub(crate) expired: u64,
 }
 
+impl Losses {
+    /// Lost events, for any reason.
+    pub(crate) fn sum(&self) -> u64 {
+        self.overflow + self.offline + self.failed + self.removed + self.looped + self.expired
+    }
+
+    /// What was lost since an earlier count of the same subscriber; `None` if that was not of the same one.
+    pub(crate) fn since(&self, earlier: &Self) -> Option<Self> {
+        Some(Self {
+            overflow: self.overflow.checked_sub(earlier.overflow)?,
+            offline: self.offline.checked_sub(earlier.offline)?,
+            failed: self.failed.checked_sub(earlier.failed)?,
+            removed: self.removed.checked_sub(earlier.removed)?,
+            looped: self.looped.checked_sub(earlier.looped)?,
+            expired: self.expired.checked_sub(earlier.expired)?,
+        })
+    }
+}
+
 impl AddAssign for Accounts {
     fn add_assign(&mut self, other: Self) {
         self.offered += other.offered;

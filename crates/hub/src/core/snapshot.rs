@@ -60,7 +60,6 @@ impl Snapshot {
 
     /// Lost events, for any reason.
     pub(crate) fn lost(&self) -> u64 {
-        let lost = self.accounts.lost;
-        lost.overflow + lost.offline + lost.failed + lost.removed + lost.looped + lost.expired
+        self.accounts.lost.sum()
     }
 }

@@ -19,7 +19,7 @@ use tokio::runtime::Handle;
 
 use super::storage::{Folder, Storage};
 use super::{
-    Acknowledged, Append, AppendError, Contents, Damage, Done, EventLog, EventTime, Level,
+    Acknowledged, Append, AppendError, Behind, Contents, Damage, Done, EventLog, EventTime, Level,
     LogError, Position, ReadBatch, ReadLimits, Retention, WaitingReaders, Wake,
 };
 use crate::core::log::{Catalog, Division, checked, segment_name};
@@ -220,6 +220,11 @@ impl EventLog for SegmentLog {
             bytes: catalog.bytes(),
             lost,
         }
+    }
+
+    fn behind(&self, from: u64) -> Behind {
+        let (events, bytes) = self.shared.catalog().behind(from);
+        Behind { events, bytes }
     }
 
     fn maintain(&self, now: EventTime) -> Result<(), LogError> {

@@ -29,6 +29,7 @@ use super::directory::ObjectDirectory;
 use super::durable::{LogFolders, TopicLog};
 use super::guard::Guard;
 use super::latency::Latencies;
+use super::observe::recent_losses::RecentLosses;
 use super::pace::Pace;
 use super::subscriber::Subscriber;
 use super::topic::Topic;
@@ -55,6 +56,7 @@ pub(crate) struct Registry {
     has_slow_store: bool,
     deliveries: Deliveries,
     guard: Arc<Guard>,
+    recent_losses: RecentLosses,
     counts: RecipientCounts,
     /// The bytes that each queue may have at most while all of them together have too much; 0 otherwise.
     queue_cut: AtomicU64,
@@ -128,6 +130,7 @@ impl Registry {
         let registry = Arc::new(Self {
             logs: LogFolders::new(&settings.store, catch_up, guard.users().clone()),
             deliveries,
+            recent_losses: RecentLosses::default(),
             guard,
             counts: RecipientCounts::default(),
             queue_cut: AtomicU64::new(0),
@@ -249,6 +252,11 @@ impl Registry {
     /// Where the objects of the hub are, once it listens.
     pub(crate) fn adapters(&self) -> Option<&Adapters> {
         self.adapters.get()
+    }
+
+    /// Where and when events were lost.
+    pub(crate) fn recent_losses(&self) -> &RecentLosses {
+        &self.recent_losses
     }
 
     /// How long the registry has been open.

@@ -8,6 +8,7 @@ mod dead_letters;
 mod delivery;
 mod durable;
 mod durable_refusals;
+mod durable_views;
 mod failures;
 mod hostile_names;
 mod hostile_receivers;

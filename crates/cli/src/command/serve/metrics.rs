@@ -1,8 +1,10 @@
 //! The metrics of a hub and a gateway as OpenMetrics text, which Prometheus reads.
 //!
+//! - `metrics/durable.rs`: the durable topics of a hub
 //! - `metrics/hub.rs`, `metrics/gateway.rs`, `metrics/process.rs`: what each of them tells
 //! - `metrics/rows.rs`: how rows are written
 
+mod durable;
 mod gateway;
 mod hub;
 mod process;

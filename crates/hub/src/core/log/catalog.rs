@@ -82,6 +82,19 @@ impl Catalog {
         self.segments.iter().map(Segment::file_len).sum()
     }
 
+    /// The events from a sequence on, and their bytes. Within a segment, events count as equally long.
+    pub(crate) fn behind(&self, from: u64) -> (u64, u64) {
+        let (mut events, mut bytes) = (0, 0);
+        for segment in self.segments.iter().rev().take_while(|it| it.next > from) {
+            let held = segment.next.saturating_sub(segment.first).max(1);
+            let wanted = segment.next - from.max(segment.first);
+            let share = |all: u64| (u128::from(all) * u128::from(wanted) / u128::from(held)) as u64;
+            events += share(segment.events);
+            bytes += share(segment.file_len());
+        }
+        (events, bytes)
+    }
+
     /// The first segment that may hold an event with this sequence or a higher one, and its place.
     pub(crate) fn segment_from(&self, from: u64) -> Option<(usize, &Segment)> {
         let at = self

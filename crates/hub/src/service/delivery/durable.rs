@@ -39,6 +39,8 @@ pub(super) async fn run(
     directory: &ObjectDirectory,
 ) {
     let member = reader.join();
+    let presence = reader.presence();
+    presence.join(member, subscriber.identity().to_string());
     let mut delivery = DurableDelivery {
         subscriber,
         reader,
@@ -394,14 +396,17 @@ impl DurableDelivery<'_> {
                             "lost event {sequence} for {name}: the log of the topic does not have it any more"
                         );
                     }
-                    Ok(settled) => {
+                    Ok(DeadLetter::Stored) => {
+                        // It is kept, so it is not lost.
+                        count(|subscription| subscription.handle_unread(1));
+                        self.reader.handle_acknowledged([sequence].into_iter());
+                        tracing::warn!(
+                            "event {sequence} is a dead letter, because {name} did not take it {attempts} times: {reason}"
+                        );
+                    }
+                    Ok(DeadLetter::HopLimit) => {
                         count(|subscription| subscription.handle_dead(1));
                         self.reader.handle_acknowledged([sequence].into_iter());
-                        if settled == DeadLetter::Stored {
-                            tracing::warn!(
-                                "event {sequence} is a dead letter, because {name} did not take it {attempts} times: {reason}"
-                            );
-                        }
                     }
                     Err(error) => {
                         count(|subscription| subscription.handle_unread(1));
@@ -418,6 +423,7 @@ impl DurableDelivery<'_> {
     fn handle_presence(&mut self) {
         if self.absence.handle_success() {
             let name = self.subscriber.log_name();
+            self.reader.presence().handle_return(self.member);
             tracing::info!("{name} can be reached again; delivering the events that waited");
         }
     }
@@ -441,6 +447,7 @@ impl DurableDelivery<'_> {
         }
         let wait = self.absence.handle_failure();
         self.reader.leave(self.member);
+        self.reader.presence().handle_absence(self.member);
         self.reader.save();
         // If the subscription ends meanwhile, the loop sees it next.
         has_ended_before(self.subscriber, sleep(wait)).await;
@@ -573,6 +580,7 @@ impl Drop for DurableDelivery<'_> {
     fn drop(&mut self) {
         self.window.abandon();
         self.reader.leave(self.member);
+        self.reader.presence().leave(self.member);
         self.reader.save();
     }
 }
