@@ -255,7 +255,16 @@ impl HubArgument {
         communicator: &Communicator,
         name: &str,
     ) -> Result<Vec<Backpressure>, Failure> {
-        match self.admin(communicator)?.backpressure(name).await {
+        let admin = self.admin(communicator)?;
+        let answer = match admin.backpressure_page(name, 0).await {
+            Ok(first) => pages::rest_of_backpressure(&admin, name, first, self).await?,
+            // An older hub has no pages.
+            Err(IceStormNoSuchTopicError::Invoke(error)) if tells_nothing(&error) => {
+                admin.backpressure(name).await
+            }
+            Err(error) => Err(error),
+        };
+        match answer {
             Ok(backpressure) => Ok(backpressure),
             Err(IceStormNoSuchTopicError::Invoke(error)) if tells_nothing(&error) => Ok(Vec::new()),
             Err(IceStormNoSuchTopicError::NoSuchTopic(_)) => Err(no_topic(name)),

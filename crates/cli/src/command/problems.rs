@@ -60,17 +60,15 @@ pub(crate) fn problems(overview: &Overview, thresholds: &Thresholds) -> Vec<Stri
             waits.as_secs()
         ));
     }
-    let (refused, when) = match overview.knows_recent {
-        true => (hub.recently_refused, " lately"),
-        false => (hub.connections_refused, ""),
+    let refused = match overview.knows_recent {
+        true => hub.recently_refused,
+        false => hub.connections_refused,
     };
     match refused {
         ..=0 => {}
-        1 => problems.push(format!(
-            "1 connection was refused{when} because a limit was reached"
-        )),
+        1 => problems.push("1 connection was refused because a limit was reached".to_owned()),
         count => problems.push(format!(
-            "{count} connections were refused{when} because a limit was reached"
+            "{count} connections were refused because a limit was reached"
         )),
     }
     for topic in overview.durable.iter().flatten() {
@@ -223,7 +221,7 @@ mod tests {
                  last 4s ago)",
                 "2 more events were lost elsewhere",
                 "an event has waited 11 s for its subscriber",
-                "2 connections were refused lately because a limit was reached",
+                "2 connections were refused because a limit was reached",
             ]
         );
         // An older hub does not know when, and so all count.

@@ -117,6 +117,7 @@ pub(crate) struct List {
 impl List {
     async fn run(&self, communicator: &Communicator, output: &Output) -> Result<(), Failure> {
         let hub = &self.access.hub;
+        hub.check_manager(communicator).await?;
         if let Some(topics) = hub.known_topics(communicator).await? {
             let durable = hub.durable_statuses(communicator).await?;
             return list_known(&topics, durable.as_deref(), output);
@@ -148,6 +149,9 @@ fn list_known(
     let durable = durable.unwrap_or_default();
     let by_name: HashMap<_, _> = durable.iter().map(|it| (it.name.as_str(), it)).collect();
     let row = |topic: &TopicTotals| {
+        if durable.is_empty() {
+            return json!({"name": topic.name, "subscribers": topic.subscribers});
+        }
         let own = by_name.get(topic.name.as_str());
         let lag = own.map(|own| largest_lag(own));
         json!({
@@ -159,7 +163,7 @@ fn list_known(
             "durable_subscriptions": own.map(|own| own.subscriptions.len()),
             "lag_events": lag.map(|(events, _)| events),
             "lag_seconds": lag.map(|(_, age)| seconds(age)),
-            "dead_letters": own.map(|own| own.dead_letters),
+            "dead_letters": own.map(|own| own.kept_dead_letters),
         })
     };
     let rows: Vec<_> = topics.iter().map(row).collect();

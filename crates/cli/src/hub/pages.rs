@@ -4,8 +4,8 @@
 //! all pages together have a limit.
 
 use floe_hub::contracts::floe::{
-    DurableTopicStatus, HubAdminProxy, IceStormNoSuchTopicError, SubscriberStatus, TopicPage,
-    TopicStatus, TopicTotals,
+    Backpressure, DurableTopicStatus, HubAdminProxy, IceStormNoSuchTopicError, SubscriberStatus,
+    TopicPage, TopicStatus, TopicTotals,
 };
 
 use super::HubArgument;
@@ -76,6 +76,42 @@ pub(super) async fn rest_of_topic(
     }
     Ok(Ok(status))
 }
+
+/// All backpressure of a topic, of which the first page is there.
+///
+/// # Errors
+/// The pages make no sense. The inner error: there is no such topic any more, or the hub does not answer.
+pub(super) async fn rest_of_backpressure(
+    admin: &HubAdminProxy,
+    name: &str,
+    first: (Vec<Backpressure>, i64),
+    hub: &HubArgument,
+) -> Result<Result<Vec<Backpressure>, IceStormNoSuchTopicError>, Failure> {
+    let (mut all, mut next) = first;
+    let mut size = PagesSize::default();
+    while next != 0 {
+        let (page, behind) = match admin.backpressure_page(name, next).await {
+            Ok(page) => page,
+            Err(IceStormNoSuchTopicError::Invoke(error)) => {
+                return Err(hub.unanswered(error.into()));
+            }
+            Err(error) => return Ok(Err(error)),
+        };
+        if behind != 0 && behind <= next {
+            return Err(no_sense(format_args!(
+                "expected a page of backpressure that leads beyond {next}, got one that leads to {behind}"
+            )));
+        }
+        let len = |own: &Backpressure| size_of_val(own) + own.publishers.len() * HELD_LEN;
+        size.add(page.iter().map(len).sum::<usize>() + size_of::<TopicPage>())?;
+        all.extend(page);
+        next = behind;
+    }
+    Ok(Ok(all))
+}
+
+/// About the memory of a publisher that is held back.
+const HELD_LEN: usize = 128;
 
 /// All durable topics with all their subscriptions, of which the first page is there.
 ///

@@ -280,6 +280,8 @@ pub struct DurableTopicStatus {
     pub unwritten: i64,
     /// Events that became dead letters of this topic, since the hub started. They are kept in another topic.
     pub dead_letters: i64,
+    /// Dead letters that are kept: the events of the topics for the dead letters of this one.
+    pub kept_dead_letters: i64,
     /// Its durable subscriptions, or some of them.
     pub subscriptions: DurableSubscriptionStatusSeq,
     /// There are more of them: durableTopic gives those behind the last one.
@@ -287,7 +289,7 @@ pub struct DurableTopicStatus {
 }
 codegen::structure!(DurableTopicStatus {
     name, first, next, events, bytes, age, events_max, bytes_max, age_max, unwritten, dead_letters,
-    subscriptions, has_more
+    kept_dead_letters, subscriptions, has_more
 });
 
 /// Durable topics, in the order of their names.
@@ -471,6 +473,26 @@ impl HubAdminProxy {
         const OPERATION: codegen::OperationInfo = codegen::idempotent("durableTopic", true);
         codegen::call(&self.0, &OPERATION, (name, after), codegen::one)
     }
+
+    /// Tells which publishers are held back, as backpressure does, but only as much as fits into one message.
+    ///
+    /// - `name`: The name of the topic.
+    /// - `from`: 0, or next of the page before.
+    /// - returns `next`: What gives the next page; 0 if there is none.
+    /// - returns Some of the subscribers that hold publishers back or have done so.
+    /// - fails with `IceStorm::NoSuchTopic`: If there is none of this name.
+    pub fn backpressure_page<'call>(
+        &'call self,
+        name: &'call str,
+        from: i64,
+    ) -> Call<'call, (BackpressureSeq, i64), IceStormNoSuchTopicError, (&'call str, i64)> {
+        const OPERATION: codegen::OperationInfo = codegen::idempotent("backpressurePage", true);
+        codegen::call(&self.0, &OPERATION, (name, from), |decoder| {
+            let next: i64 = decoder.get()?;
+            let returned: BackpressureSeq = decoder.get()?;
+            Ok((returned, next))
+        })
+    }
 }
 
 codegen::servant! {
@@ -572,6 +594,20 @@ codegen::servant! {
             after: String,
             current: &Current,
         ) -> Result<DurableTopicStatusSeq, IceStormNoSuchTopicError>;
+
+        /// Tells which publishers are held back, as backpressure does, but only as much as fits into one message.
+        ///
+        /// - `name`: The name of the topic.
+        /// - `from`: 0, or next of the page before.
+        /// - returns `next`: What gives the next page; 0 if there is none.
+        /// - returns Some of the subscribers that hold publishers back or have done so.
+        /// - fails with `IceStorm::NoSuchTopic`: If there is none of this name.
+        async fn backpressure_page(
+            &self,
+            name: String,
+            from: i64,
+            current: &Current,
+        ) -> Result<(BackpressureSeq, i64), IceStormNoSuchTopicError>;
     }
 }
 
@@ -666,6 +702,19 @@ impl<S: HubAdmin> codegen::Answer for HubAdminDispatcher<S> {
                     request.current(),
                 ).await;
                 codegen::reply(request, result, codegen::put_one)
+            }
+            b"backpressurePage" => {
+                let (name, from) = request.decode(OperationMode::Idempotent, codegen::all)?;
+                let result = <S as HubAdmin>::backpressure_page(
+                    &self.servant,
+                    name,
+                    from,
+                    request.current(),
+                ).await;
+                codegen::reply(request, result, |(returned, next), encoder| {
+                    encoder.put(next);
+                    encoder.put(returned);
+                })
             }
             _ => codegen::builtin(
                 request,

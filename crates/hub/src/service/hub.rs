@@ -232,7 +232,8 @@ impl HubView {
         let mut left = subscriptions_max;
         let of = |topic: Arc<super::topic::Topic>| {
             let log = topic.log().filter(|log| log.is_durable())?;
-            let (mut status, readers) = durable::of_topic(&topic, log, "").ok()?;
+            let (mut status, readers) =
+                durable::of_topic(&topic, log, registry.directory(), "").ok()?;
             let counts = topic.reader_counts();
             status.has_more = readers.len() > left;
             for reader in readers.iter().take(left) {

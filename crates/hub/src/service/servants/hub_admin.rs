@@ -42,6 +42,44 @@ impl HubAdminServant {
     fn topic(&self, name: &str, current: &Current) -> Result<Arc<Topic>, IceStormNoSuchTopicError> {
         topic_for(&self.registry, name, Action::Observe, current)
     }
+
+    /// A durable topic with as many of its subscriptions behind a name as fit; `None` if it is not durable, and `Some(None)` if it
+    /// does not fit. The first topic of a page always fits.
+    async fn durable_page(
+        &self,
+        topic: &Arc<Topic>,
+        after: &str,
+        answer: &mut Answer,
+        is_first: bool,
+    ) -> Result<Option<Option<DurableTopicStatus>>, InvokeError> {
+        let Some(log) = topic.log().filter(|log| log.is_durable()).cloned() else {
+            return Ok(None);
+        };
+        let (own, after) = (topic.clone(), after.to_owned());
+        let registry = self.registry.clone();
+        let (mut status, readers) =
+            reading(move || durable::of_topic(&own, &log, registry.directory(), &after)).await?;
+        if !answer.fits(&status) && !is_first {
+            return Ok(Some(None));
+        }
+        let counts = topic.reader_counts();
+        for reader in readers {
+            let subscribers = counts.get(reader.name()).copied().unwrap_or(0);
+            let subscription =
+                reading(move || durable::of_subscription(&reader, subscribers)).await?;
+            let is_full = status.subscriptions.len() >= PAGE_COUNT || !answer.fits(&subscription);
+            if is_full && !(is_first && status.subscriptions.is_empty()) {
+                // A client would take a topic without a subscription for one that has none to begin with.
+                status.has_more = true;
+                return Ok(Some(
+                    (is_first || !status.subscriptions.is_empty()).then_some(status),
+                ));
+            }
+            status.subscriptions.push(subscription);
+            answer.pause().await;
+        }
+        Ok(Some(Some(status)))
+    }
 }
 
 impl HubAdmin for HubAdminServant {
@@ -222,7 +260,9 @@ impl HubAdmin for HubAdminServant {
             last = Some(behind.shared_name().clone());
             for topic in topics {
                 answer.pause_after(1).await;
-                let Some(status) = durable_page(&topic, "", &mut answer, found.is_empty()).await?
+                let Some(status) = self
+                    .durable_page(&topic, "", &mut answer, found.is_empty())
+                    .await?
                 else {
                     continue;
                 };
@@ -242,8 +282,37 @@ impl HubAdmin for HubAdminServant {
     ) -> Result<DurableTopicStatusSeq, IceStormNoSuchTopicError> {
         let topic = self.topic(&name, current)?;
         let mut answer = Answer::page();
-        let status = durable_page(&topic, &after, &mut answer, true).await?;
+        let status = self.durable_page(&topic, &after, &mut answer, true).await?;
         Ok(status.flatten().into_iter().collect())
+    }
+
+    async fn backpressure_page(
+        &self,
+        name: String,
+        from: i64,
+        current: &Current,
+    ) -> Result<(Vec<Backpressure>, i64), IceStormNoSuchTopicError> {
+        let topic = self.topic(&name, current)?;
+        let mut answer = Answer::page();
+        let mut found = Vec::new();
+        let mut next = Some(u64::try_from(from).unwrap_or(0));
+        while let Some(from) = next
+            && found.len() < PAGE_COUNT
+        {
+            let (page, behind) = topic.page(from, 1);
+            let present = page.first().filter(|it| !it.is_gone());
+            let backpressure = present.and_then(|it| status::backpressure_of(&self.registry, it));
+            if let Some(backpressure) = backpressure {
+                // A page has one at least, so that the next one makes progress.
+                if !answer.fits(&backpressure) && !found.is_empty() {
+                    break;
+                }
+                found.push(backpressure);
+            }
+            answer.pause().await;
+            next = behind;
+        }
+        Ok((found, next.map_or(0, number)))
     }
 
     async fn backpressure(
@@ -272,40 +341,6 @@ async fn counts_of(topic: &Arc<Topic>, answer: &mut Answer) -> TopicCounts {
         answer.pause_after(count).await;
     }
     TopicCounts::with(topic, counting.finish())
-}
-
-/// A durable topic with as many of its subscriptions behind a name as fit; `None` if it is not durable, and `Some(None)` if it
-/// does not fit. The first topic of a page always fits.
-async fn durable_page(
-    topic: &Arc<Topic>,
-    after: &str,
-    answer: &mut Answer,
-    is_first: bool,
-) -> Result<Option<Option<DurableTopicStatus>>, InvokeError> {
-    let Some(log) = topic.log().filter(|log| log.is_durable()).cloned() else {
-        return Ok(None);
-    };
-    let (own, after) = (topic.clone(), after.to_owned());
-    let (mut status, readers) = reading(move || durable::of_topic(&own, &log, &after)).await?;
-    if !answer.fits(&status) && !is_first {
-        return Ok(Some(None));
-    }
-    let counts = topic.reader_counts();
-    for reader in readers {
-        let subscribers = counts.get(reader.name()).copied().unwrap_or(0);
-        let subscription = reading(move || durable::of_subscription(&reader, subscribers)).await?;
-        let is_full = status.subscriptions.len() >= PAGE_COUNT || !answer.fits(&subscription);
-        if is_full && !(is_first && status.subscriptions.is_empty()) {
-            // A client would take a topic without a subscription for one that has none to begin with.
-            status.has_more = true;
-            return Ok(Some(
-                (is_first || !status.subscriptions.is_empty()).then_some(status),
-            ));
-        }
-        status.subscriptions.push(subscription);
-        answer.pause().await;
-    }
-    Ok(Some(Some(status)))
 }
 
 /// Runs work that may wait for the disk, where a thread may block.

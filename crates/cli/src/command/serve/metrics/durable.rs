@@ -35,7 +35,13 @@ impl Rows<'_, '_> {
         let help = "Events that were accepted and could not be written into the log";
         self.counters("floe_log_unwritten", help, rows(|it| it.unwritten))?;
         let help = "Events of a topic that became dead letters; they are kept in another topic";
-        self.counters("floe_topic_dead_letters", help, rows(|it| it.dead_letters))
+        self.counters("floe_topic_dead_letters", help, rows(|it| it.dead_letters))?;
+        let help = "Dead letters of a topic that are kept";
+        self.gauges(
+            "floe_topic_kept_dead_letters",
+            help,
+            rows(|it| it.kept_dead_letters),
+        )
     }
 
     /// Only logs with a limit have rows.
