@@ -86,7 +86,7 @@ impl Status {
 /// A table of the durable subscriptions that are furthest behind has this many rows.
 const ROWS_MAX: usize = 20;
 
-/// What the hub tells of itself as a whole. Keys that come later have their places.
+/// The hub as a whole. Keys whose values come later have their places.
 fn described(overview: &Overview) -> Json {
     let (hub, durable) = (&overview.hub, overview.durable.as_ref());
     let totals = &hub.totals;

@@ -137,7 +137,7 @@ impl HubArgument {
     }
 }
 
-/// What an older hub tells.
+/// The part of an overview that an older hub reports.
 fn overview_of(status: &HubStatus, totals: Option<TopicTotals>) -> HubOverview {
     let totals = totals.unwrap_or_else(|| {
         let mut sum = TopicTotals::default();

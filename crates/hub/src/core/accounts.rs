@@ -43,7 +43,7 @@ impl Losses {
         self.overflow + self.offline + self.failed + self.removed + self.looped + self.expired
     }
 
-    /// What was lost since an earlier count of the same subscriber; `None` if that was not of the same one.
+    /// The losses since an earlier count of the same subscriber; `None` if that was not of the same one.
     pub(crate) fn since(&self, earlier: &Self) -> Option<Self> {
         Some(Self {
             overflow: self.overflow.checked_sub(earlier.overflow)?,

@@ -60,7 +60,7 @@ impl LossHistory {
             })
         };
         let mut found: Vec<_> = self.places.iter().filter_map(of_place).collect();
-        found.sort_by(|one, other| other.last.cmp(&one.last));
+        found.sort_by_key(|found| std::cmp::Reverse(found.last));
         let mut sum = self.others.since(since);
         for place in &found {
             sum += place.lost;

@@ -7,7 +7,7 @@ use floe::{Adapter, Communicator, Identity};
 
 use super::latency::HubLatencies;
 use super::listeners::Listeners;
-use super::observe::{durable, recent_losses, status};
+use super::observe::{durable, loss_watch, status};
 use super::queue_memory;
 use super::registry::{Adapters, Registry};
 use super::servants;
@@ -56,7 +56,7 @@ impl Hub {
             }
         };
         tokio::spawn(queue_memory::watch(Arc::downgrade(&registry)));
-        tokio::spawn(recent_losses::watch(Arc::downgrade(&registry)));
+        tokio::spawn(loss_watch::watch(Arc::downgrade(&registry)));
         // From here on an early return drops the hub, which ends it.
         let hub = Self {
             listeners,

@@ -19,6 +19,7 @@
 //! - `guard/`: asks the rules who may do what
 //! - `registry.rs`: every change to topics, subscriptions and links
 //! - `queue_memory.rs`: keeps all queues together within their memory
+//! - `recent_losses.rs`: where and when events were lost
 //! - `observe/`: status and metrics
 //! - `servants/`: the objects that peers invoke
 //! - `listeners.rs`, `hub.rs`: the adapters, and the hub as its user sees it
@@ -42,6 +43,7 @@ mod observe;
 mod one_line;
 mod pace;
 mod queue_memory;
+mod recent_losses;
 mod registry;
 mod servants;
 mod subscriber;

@@ -1,4 +1,4 @@
-//! What the hub tells of durable topics, their logs and their subscriptions.
+//! Durable topics as the hub tells of them: their logs and their subscriptions.
 
 use floe::TypedProxy;
 use floe_hub::contracts::floe::{DurableTopicStatus, DurableTopicsProxy, HubAdminProxy};

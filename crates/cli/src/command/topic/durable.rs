@@ -163,7 +163,7 @@ impl Position {
     }
 }
 
-/// What an older hub tells of a durable topic.
+/// The part of a status that an older hub reports.
 fn contents_of(status: DurableTopicStatus) -> LogContents {
     let subscriptions = status.subscriptions.into_iter();
     LogContents {

@@ -1,4 +1,4 @@
-//! Who is there to receive the events of a durable subscription, and since when nobody is.
+//! The presence of subscribers of a durable subscription: which are there to receive events, and since when none is.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ struct PresentMember {
     away_since: Option<Instant>,
 }
 
-/// Who is there, for observers.
+/// The members that are there, for observers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PresenceReport {
     /// The subscribers, with the time since when they cannot be reached; the first ones if there are many.

@@ -45,7 +45,7 @@ pub(crate) struct Reader {
     changed: Notify,
     /// Held while the position is synced, which waits for the disk. It is taken before `state`.
     sync_lock: Mutex<()>,
-    /// Who is there to receive its events.
+    /// The members that are there to receive its events.
     presence: Arc<Presence>,
     /// The time of an event of the log, as an observer saw it last. It is not held during a read.
     seen_time: Mutex<Option<(u64, EventTime)>>,
@@ -191,7 +191,7 @@ impl Reader {
         self.changed.notify_waiters();
     }
 
-    /// Who is there to receive its events.
+    /// The members that are there to receive its events.
     pub(crate) fn presence(&self) -> &Arc<Presence> {
         &self.presence
     }

@@ -2,10 +2,10 @@
 //!
 //! - `status.rs`: the status of the hub, its topics and its subscribers
 //! - `durable.rs`: the logs of durable topics, and how far their subscriptions are behind
-//! - `recent_losses.rs`: where and when events were lost
+//! - `loss_watch.rs`: looks for losses every few seconds
 //! - `measured.rs`: topics and subscribers, as metrics views measure them
 
 pub(super) mod durable;
+pub(super) mod loss_watch;
 pub(super) mod measured;
-pub(super) mod recent_losses;
 pub(super) mod status;

@@ -17,7 +17,7 @@ use crate::contracts::floe::{
 use crate::log::LogError;
 use crate::service::count::{self, number};
 use crate::service::destroyed_topics::TopicCounts;
-use crate::service::observe::{durable, status};
+use crate::service::observe::{durable, loss_watch, status};
 use crate::service::pace::STEP;
 use crate::service::registry::Registry;
 use crate::service::topic::Topic;
@@ -200,7 +200,7 @@ impl HubAdmin for HubAdminServant {
     async fn overview(&self, since: i64, current: &Current) -> Result<HubOverview, InvokeError> {
         self.check(current)?;
         let registry = &self.registry;
-        registry.recent_losses().look(registry).await;
+        loss_watch::look(registry).await;
         let since = Duration::from_micros(u64::try_from(since).unwrap_or(0));
         let recent = registry.recent_losses().within(since);
         let totals = self.totals(current).await?;

@@ -2,21 +2,17 @@
 //! few seconds, and when somebody asks.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::status;
+use super::directory::ObjectDirectory;
+use super::pace::Pace;
+use super::subscriber::Subscriber;
+use super::topic::Topic;
 use crate::core::{CountSeries, LossHistory, LossPlace, Losses, PlaceLosses};
 use crate::lock::Mutex;
-use crate::service::pace::Pace;
-use crate::service::registry::Registry;
-use crate::service::subscriber::Subscriber;
-use crate::service::topic::Topic;
 
-/// The time of a loss is known this exactly. Looking at a subscriber takes well below a microsecond.
-const INTERVAL: Duration = Duration::from_secs(5);
-
-/// What was lost lately.
+/// Lost events and refused connections of late.
 #[derive(Default)]
 pub(crate) struct RecentLosses {
     /// Held while counts are looked at, so that no loss counts twice.
@@ -41,7 +37,7 @@ struct NotedCounts {
     first: Option<Instant>,
 }
 
-/// What was lost since a time.
+/// Lost events and refused connections since a time.
 pub(crate) struct LossesSince {
     pub(crate) places: Vec<PlaceLosses>,
     pub(crate) sum: Losses,
@@ -49,30 +45,17 @@ pub(crate) struct LossesSince {
     pub(crate) refused: u64,
 }
 
-/// Looks until the registry is gone.
-pub(crate) async fn watch(registry: Weak<Registry>) {
-    loop {
-        let Some(own) = registry.upgrade() else {
-            return;
-        };
-        own.recent_losses().look(&own).await;
-        drop(own);
-        tokio::time::sleep(INTERVAL).await;
-    }
-}
-
 impl RecentLosses {
-    /// Notes what was lost since the last look. If this is cancelled, the next look goes on.
-    pub(crate) async fn look(&self, registry: &Registry) {
+    /// Notes the events that were lost since the last look, and the connections, of which so many were refused since the hub started. If this is cancelled, the next look goes on.
+    pub(crate) async fn look(&self, directory: &ObjectDirectory, refused: u64) {
         let mut seen = self.seen.lock().await;
         self.noted.lock().first.get_or_insert_with(Instant::now);
-        let refused = status::refused_count(registry);
         if let Some(more) = refused.checked_sub(seen.refused).filter(|more| *more > 0) {
             self.noted.lock().refused.note(more, Instant::now());
         }
         seen.refused = refused;
         let (mut present, mut pace) = (HashSet::new(), Pace::default());
-        for topic in registry.directory().topics() {
+        for topic in directory.topics() {
             let mut note = |subscriber: &Arc<Subscriber>| {
                 let lost = subscriber.snapshot().accounts.lost;
                 if lost.sum() > 0 {
@@ -124,7 +107,7 @@ impl RecentLosses {
         }
     }
 
-    /// What was lost in this time until now, as far as it was noted.
+    /// Losses in this time until now, as far as they were noted.
     pub(crate) fn within(&self, time: Duration) -> LossesSince {
         let noted = self.noted.lock();
         // A time that lies before the start of this computer reaches back to the first thing that was noted.
@@ -142,51 +125,5 @@ impl NotedCounts {
             sum,
             refused: self.refused.since(since),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::service::registry::tests::World;
-
-    #[tokio::test]
-    async fn a_loss_has_its_place_also_when_its_subscriber_has_left() {
-        let world = World::new();
-        let topic = world.create("t");
-        let (one, other) = (
-            world.subscribe(&topic, "one"),
-            world.subscribe(&topic, "other"),
-        );
-        let losses = RecentLosses::default();
-        let fail = |subscriber: &Arc<Subscriber>, count| {
-            let mut own = subscriber.lock();
-            own.subscription.handle_read(count, 1);
-            own.subscription.handle_dead(count);
-        };
-        fail(&one, 2);
-        losses.look(&world.registry).await;
-        fail(&one, 3);
-        fail(&other, 4);
-        let identities = [other.identity().clone()];
-        world.registry.unsubscribe(&topic, &identities).unwrap();
-        for _ in 0..2 {
-            losses.look(&world.registry).await;
-        }
-        let found = losses.within(Duration::from_secs(3600));
-        let mut counts: Vec<_> = found
-            .places
-            .iter()
-            .map(|it| {
-                (
-                    it.place.topic.as_str(),
-                    it.place.subscriber.as_str(),
-                    it.lost.failed,
-                )
-            })
-            .collect();
-        counts.sort_unstable();
-        assert_eq!(counts, [("t", "one", 5), ("t", "other", 4)]);
-        assert_eq!(found.sum.failed, 9);
     }
 }
