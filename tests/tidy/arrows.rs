@@ -197,7 +197,7 @@ fn dependency(key: &str, value: &Value, kind: Kind) -> Dependency {
 }
 
 /// The command joins everything; nothing depends on it.
-const COMMAND_USES: [&str; 12] = [
+const COMMAND_USES: [&str; 14] = [
     "floe",
     "floe-access",
     "floe-amqp",

@@ -5,9 +5,9 @@ use std::process::Command;
 
 use crate::command::{command, first_line, succeeds, succeeds_silently};
 
-/// Ice 3.7 with its C++ and Python mappings, its services and tools, and a C++ compiler; of other worlds an event service of
-/// CORBA and a compiler of its contracts, Cyclone DDS, Proton for Python, what Qpid JMS is fetched and run with, gSOAP, and
-/// tshark, which takes messages apart.
+/// Ice 3.7 with its C++ and Python mappings, its services and tools, and a C++ compiler; Prometheus, whose `promtool` checks our
+/// alert rules; of other worlds an event service of CORBA and a compiler of its contracts, Cyclone DDS, Proton for Python, what
+/// Qpid JMS is fetched and run with, gSOAP, and tshark, which takes messages apart.
 const INTEROP: &[&str] = &[
     "zeroc-ice-all-dev",
     "python3-zeroc-ice",
@@ -18,6 +18,7 @@ const INTEROP: &[&str] = &[
     "zeroc-icegrid",
     "zeroc-ice-compilers",
     "g++",
+    "prometheus",
     "omnievents",
     "omniidl",
     "cyclonedds-dev",

@@ -190,6 +190,16 @@ impl EventReader {
         Json::Object(object)
     }
 
+    /// An event of a log, as [`EventReader::read`] gives it.
+    pub(crate) fn read_logged(&mut self, event: LoggedEvent) -> Json {
+        self.read(&Arrived {
+            operation: event.operation,
+            parameters: event.parameters.into(),
+            context: event.context,
+            printed: None,
+        })
+    }
+
     fn parameters(&mut self, event: &Arrived) -> Result<Json, String> {
         let operation = self.operation(&event.operation).as_ref();
         let operation = operation.map_err(|error| match error {
@@ -341,15 +351,10 @@ impl LoggedPrinter {
 
     /// Prints an event, with its number and time.
     pub(crate) fn print(&mut self, event: LoggedEvent) -> Printed {
-        let arrived = Arrived {
-            operation: event.operation,
-            parameters: event.parameters.into(),
-            context: event.context,
-            printed: None,
-        };
-        let mut json = self.reader.read(&arrived);
-        json["sequence"] = event.number.into();
-        json["time"] = event.time.into();
+        let (number, time) = (event.number, event.time);
+        let mut json = self.reader.read_logged(event);
+        json["sequence"] = number.into();
+        json["time"] = time.into();
         let text = text(&json, self.output.format());
         let text = self.output.shown(&text);
         self.lines.extend_from_slice(text.as_bytes());

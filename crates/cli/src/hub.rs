@@ -1,5 +1,6 @@
 //! The hub as an argument, and the questions that any event service with IceStorm's interface answers.
 
+mod overview;
 mod pages;
 
 use std::borrow::Cow;
@@ -24,6 +25,7 @@ use crate::locator;
 use crate::near;
 use crate::output;
 use crate::peer;
+pub(crate) use overview::Overview;
 
 /// Where the hub is.
 #[derive(Debug, Clone, Args)]
@@ -261,7 +263,16 @@ impl HubArgument {
         communicator: &Communicator,
         name: &str,
     ) -> Result<Vec<Backpressure>, Failure> {
-        match self.admin(communicator)?.backpressure(name).await {
+        let admin = self.admin(communicator)?;
+        let answer = match admin.backpressure_page(name, 0).await {
+            Ok(first) => pages::rest_of_backpressure(&admin, name, first, self).await?,
+            // An older hub has no pages.
+            Err(IceStormNoSuchTopicError::Invoke(error)) if tells_nothing(&error) => {
+                admin.backpressure(name).await
+            }
+            Err(error) => Err(error),
+        };
+        match answer {
             Ok(backpressure) => Ok(backpressure),
             Err(IceStormNoSuchTopicError::Invoke(error)) if tells_nothing(&error) => Ok(Vec::new()),
             Err(IceStormNoSuchTopicError::NoSuchTopic(_)) => Err(no_topic(name)),

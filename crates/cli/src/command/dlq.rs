@@ -3,6 +3,7 @@
 use clap::{Args, Subcommand};
 use floe::contracts::ice_storm::QoS;
 use floe::{Communicator, TypedProxy};
+use floe_dynamic::to_hex;
 use floe_hub::contracts::floe::{
     BadRequestOrIceStormNoSuchTopicOrNotDurableError as OpenError, DurableTopicsProxy,
     IceStormNoSuchTopicOrNoSuchSubscriptionOrNotDurableError as PullError, LogContents,
@@ -11,9 +12,11 @@ use floe_hub::contracts::floe::{
 use serde_json::{Value as Json, json};
 
 use super::topic::{invoke_failed, log_failed, publish_again};
+use crate::contract::ContractArguments;
+use crate::event::EventReader;
 use crate::exit::{Exit, Failure};
 use crate::hub::HubArgument;
-use crate::output::{self, Output};
+use crate::output::{self, Format, Output};
 use crate::peer::{self, TimeoutArgument};
 
 /// Lists, publishes again and deletes dead letters: events that a durable subscription could not deliver
@@ -41,7 +44,7 @@ impl Dlq {
 
     fn letters(&self) -> &Letters {
         match self {
-            Self::List(List { letters })
+            Self::List(List { letters, .. })
             | Self::Replay(Replay { letters })
             | Self::Purge(Purge { letters }) => letters,
         }
@@ -72,11 +75,17 @@ impl Letters {
     }
 }
 
-/// Lists dead letters, with their origin and the reason
+/// Lists dead letters, with their origin, the reason and their parameters
+///
+/// With --slice, the parameters are decoded. Without it, a table shows their size and their first bytes in hexadecimal, and JSON
+/// has all bytes (`parameters_hex`).
 #[derive(Debug, Args)]
 pub(crate) struct List {
     #[command(flatten)]
     letters: Letters,
+
+    #[command(flatten)]
+    contract: ContractArguments,
 }
 
 /// Publishes dead letters to their topic again, except those that this command has already published
@@ -109,6 +118,10 @@ fn replayed(contents: &LogContents) -> Option<&SubscriptionPosition> {
 impl List {
     async fn run(&self, communicator: &Communicator, output: &Output) -> Result<(), Failure> {
         let (hub, dead) = (&self.letters.hub, self.letters.dead());
+        let interface = self.contract.interface();
+        let contract = self.contract.load()?;
+        let mut reader = contract.map(|contract| EventReader::new(contract, interface));
+        let is_table = output.format() == Format::Table;
         let topics = hub.durable_topics(communicator)?;
         let contents = topics.contents(&dead).await;
         let contents = contents.map_err(|error| log_failed(hub, error))?;
@@ -118,11 +131,11 @@ impl List {
         while from < contents.next {
             let read = topics.read(&dead, from, READ_COUNT).await;
             let (events, next) = read.map_err(|error| log_failed(hub, error))?;
-            rows.extend(
-                events
-                    .iter()
-                    .map(|event| row(event, event.number < replayed)),
-            );
+            for event in events {
+                let mut row = row(&event, event.number < replayed);
+                add_parameters(event, reader.as_mut(), is_table, &mut row);
+                rows.push(row);
+            }
             if next <= from {
                 break;
             }
@@ -136,6 +149,7 @@ impl List {
             "attempts",
             "replayed",
             "reason",
+            "parameters",
         ];
         output.rows(&columns, &rows)
     }
@@ -156,6 +170,53 @@ fn row(event: &LoggedEvent, is_replayed: bool) -> Json {
         "reason": entry("floe.deadReason"),
     })
 }
+
+/// Adds the parameters: decoded if there is a contract, and else their bytes.
+fn add_parameters(
+    event: LoggedEvent,
+    reader: Option<&mut EventReader>,
+    is_table: bool,
+    row: &mut Json,
+) {
+    let payload = event.parameters.get(ENCAPSULATION_HEADER_LEN..);
+    let payload = payload.unwrap_or(&event.parameters);
+    row["parameters_bytes"] = payload.len().into();
+    if !is_table {
+        row["parameters_hex"] = to_hex(payload).into();
+    }
+    let Some(reader) = reader else {
+        row["parameters"] = match is_table {
+            true => bytes_text(payload).into(),
+            false => Json::Null,
+        };
+        return;
+    };
+    let bytes = is_table.then(|| bytes_text(payload));
+    let mut read = reader.read_logged(event);
+    row["parameters"] = match (read["parameters"].take(), bytes) {
+        (Json::Null, Some(bytes)) => {
+            format!("{bytes} ({})", read["error"].as_str().unwrap_or("")).into()
+        }
+        (parameters, _) => parameters,
+    };
+    if let Some(error) = read.get("error") {
+        row["error"] = error.clone();
+    }
+}
+
+/// The bytes of parameters in a cell of a table.
+fn bytes_text(payload: &[u8]) -> String {
+    let (shown, dots) = match payload.len() > SHOWN_BYTES {
+        true => (&payload[..SHOWN_BYTES], "..."),
+        false => (payload, ""),
+    };
+    format!("{} bytes: {}{dots}", payload.len(), to_hex(shown))
+}
+
+/// A table shows this many bytes of parameters that it cannot decode.
+const SHOWN_BYTES: usize = 16;
+/// The size and the encoding in front of parameters.
+const ENCAPSULATION_HEADER_LEN: usize = 6;
 
 impl Replay {
     async fn run(&self, communicator: &Communicator) -> Result<(), Failure> {

@@ -15,7 +15,8 @@ use crate::hub::{HubArgument, TOPIC_MANAGER};
 use crate::output::Output;
 use crate::peer::{self, TimeoutArgument};
 
-use super::status;
+use super::durable_rows::largest_lag;
+use super::problems::{Thresholds, problems};
 
 /// Finds problems of the hub and this computer, and says what to do
 ///
@@ -177,8 +178,9 @@ impl Doctor {
 
     async fn health(&self, communicator: &Communicator) -> Check {
         const NAME: &str = "health of the hub";
-        let status = match self.hub.status(communicator).await {
-            Ok(status) => status,
+        let thresholds = Thresholds::default();
+        let overview = match self.hub.overview(communicator, thresholds.since).await {
+            Ok(overview) => overview,
             Err(failure) if failure.exit() == Exit::NotFound => {
                 return Check::well(NAME, "not known: it is no Floe hub");
             }
@@ -187,21 +189,31 @@ impl Doctor {
                 return Check::problem(NAME, failure.message(), help);
             }
         };
-        let problems = status::problems(&status, &status::sum(&status));
+        let problems = problems(&overview, &thresholds);
         match problems.is_empty() {
             true => {
-                let count = status.topics.len();
+                let count = overview.hub.topics;
                 let noun = if count == 1 { "topic" } else { "topics" };
-                Check::well(NAME, format!("{count} {noun}, no problems"))
+                let durable = overview.durable.iter().flatten();
+                let (logs, lag) = durable.fold((0, 0), |(count, lag), topic| {
+                    (count + 1, lag.max(largest_lag(topic).0))
+                });
+                let durable = match logs {
+                    0 => String::new(),
+                    logs => format!(
+                        ", {logs} of them durable, whose subscriptions are at most {lag} events behind"
+                    ),
+                };
+                Check::well(NAME, format!("{count} {noun}{durable}, no problems"))
             }
-            false => Check::problem(
-                NAME,
-                problems.join("; "),
-                "`floe topic watch` and `floe topic info TOPIC` show which subscribers are meant",
-            ),
+            false => Check::problem(NAME, problems.join("; "), HEALTH_HELP),
         }
     }
 }
+
+/// Advice if a problem of the hub has a topic.
+const HEALTH_HELP: &str = "`floe status` lists them with thresholds of your own, `floe topic watch` and `floe topic info TOPIC` show which \
+                           subscribers are meant, and `floe topic position TOPIC` where durable subscriptions are";
 
 /// The name of the check of an endpoint.
 const HUB_ENDPOINT: &str = "endpoint of the hub";

@@ -11,6 +11,7 @@ mod decode;
 mod demo;
 mod dlq;
 mod doctor;
+mod durable_rows;
 mod echo;
 mod encode;
 #[cfg(feature = "lab")]
@@ -23,6 +24,7 @@ mod no_lab;
 #[cfg(not(feature = "recordings"))]
 mod no_recordings;
 mod ping;
+mod problems;
 mod proxy;
 mod publish;
 #[cfg(feature = "recordings")]

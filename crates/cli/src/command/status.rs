@@ -1,29 +1,32 @@
 //! `floe status`: how the hub is doing, in a few lines.
 
-use std::time::Duration;
-
 use clap::Args;
 use floe::{Communicator, TypedProxy};
-use floe_hub::contracts::floe::{HubStatus, Losses, TopicTotals};
 use serde_json::{Value as Json, json};
 
+use super::durable_rows::{self, SUBSCRIPTION_COLUMNS, largest_lag, time};
+use super::problems::{Thresholds, problems, reasons};
 use crate::context;
 use crate::endpoint::readable;
 use crate::exit::{Exit, Failure};
-use crate::hub::{self, HubArgument};
-use crate::output::Output;
+use crate::hub::{self, HubArgument, Overview};
+use crate::output::{Format, Output};
 use crate::peer::{self, TimeoutArgument};
 
 /// Shows the state of the hub in a few lines
 ///
-/// Counts start with the hub. Problems are listed: lost events, events that have waited for their subscriber
-/// for more than ten seconds, refused connections. `floe topic info` shows the details of a topic. `floe
-/// doctor` checks this computer and the way to the hub.
+/// Counts start with the hub. Problems are listed: events that were lost lately (--since) and where, durable
+/// subscriptions that are far behind (--lag-events, --lag-age), events that have waited long for their subscriber,
+/// connections that were refused lately. `floe topic info` shows the details of a topic. `floe doctor` checks this
+/// computer and the way to the hub. Dead letters are not lost: `floe dlq` shows them.
 #[derive(Debug, Args)]
 pub(crate) struct Status {
     /// Exits with 100 if there are problems, for scripts
     #[arg(long)]
     exit_code: bool,
+
+    #[command(flatten)]
+    thresholds: Thresholds,
 
     #[command(flatten)]
     hub: HubArgument,
@@ -50,150 +53,90 @@ impl Status {
     ) -> Result<Vec<String>, Failure> {
         let manager = self.hub.manager(communicator)?;
         self.hub.check_manager(communicator).await?;
-        let status = self.hub.status(communicator).await?;
-        let totals = self.hub.totals(communicator).await?;
-        let totals = totals.unwrap_or_else(|| sum(&status));
-        let problems = problems(&status, &totals);
-        let shown = json!({
-            "hub": readable(&manager.as_proxy().to_string()),
-            "context": context::chosen().map(|chosen| &chosen.name),
-            "up": duration(status.uptime),
-            "connections": status.connections,
-            "connections_refused": status.connections_refused,
-            "topics": status.topics.len(),
-            "subscribers": totals.subscribers,
-            "published": totals.published,
-            "delivered": totals.delivered,
-            "lost": hub::lost(&totals.lost),
-            "losses": losses(&totals.lost).into_iter().map(|(_, text)| text).collect::<Vec<_>>(),
-            "queued": totals.queued,
-            "lag_seconds": totals.lag as f64 / 1e6,
-            "problems": problems,
-        });
+        let overview = self.hub.overview(communicator, self.thresholds.since);
+        let overview = overview.await?;
+        let problems = problems(&overview, &self.thresholds);
+        let mut shown = described(&overview);
+        shown["hub"] = readable(&manager.as_proxy().to_string()).into();
+        shown["context"] = json!(context::chosen().map(|chosen| &chosen.name));
+        shown["problems"] = json!(problems);
+        let rows = subscriptions(&overview);
+        if output.format() != Format::Table {
+            shown["durable_subscriptions"] = rows.into();
+            output.record(&shown, "hub")?;
+            return Ok(problems);
+        }
+        let count = rows.len();
+        shown["durable_subscriptions"] = count.into();
         output.record(&shown, "hub")?;
+        if !rows.is_empty() {
+            output.line("")?;
+            output.rows(&SUBSCRIPTION_COLUMNS, &rows[..count.min(ROWS_MAX)])?;
+        }
+        if count > ROWS_MAX {
+            let left_out = count - ROWS_MAX;
+            output.line(format_args!(
+                "{left_out} more durable subscriptions are not as far behind; -o json shows all"
+            ))?;
+        }
         Ok(problems)
     }
 }
 
-/// Lost events by their reason, as texts; and whether each is a problem. Events that waited when a subscriber left are its
-/// own affair, as are those that were too old for it.
-fn losses(lost: &Losses) -> Vec<(bool, String)> {
-    let reasons = [
-        (
-            true,
-            lost.overflow,
-            "because the queue of a subscriber was full",
-        ),
-        (true, lost.offline, "while a subscriber was offline"),
-        (true, lost.failed, "because delivery failed"),
-        (true, lost.looped, "in a loop of hubs"),
-        (
-            false,
-            lost.removed,
-            "when their subscriber left before it had received them",
-        ),
-        (false, lost.expired, "because their lifespan was over"),
-        (
-            true,
-            lost.retention,
-            "because the retention of a topic overtook a subscriber",
-        ),
-    ];
-    let lost = reasons.into_iter().filter(|(_, count, _)| *count != 0);
-    lost.map(|(is_problem, count, why)| {
-        let events = if count == 1 {
-            "event was"
-        } else {
-            "events were"
-        };
-        (is_problem, format!("{count} {events} lost {why}"))
-    })
-    .collect()
-}
+/// A table of the durable subscriptions that are furthest behind has this many rows.
+const ROWS_MAX: usize = 20;
 
-/// Lists the problems that an operator should look at.
-pub(crate) fn problems(status: &HubStatus, totals: &TopicTotals) -> Vec<String> {
-    let losses = losses(&totals.lost).into_iter();
-    let mut problems: Vec<String> = losses
-        .filter_map(|(is_problem, text)| is_problem.then_some(text))
-        .collect();
-    let lag = Duration::from_micros(totals.lag.try_into().unwrap_or(0));
-    if lag > LAG_MAX {
-        let seconds = lag.as_secs();
-        problems.push(format!(
-            "an event has waited {seconds} s for its subscriber"
-        ));
-    }
-    match status.connections_refused {
-        0 => {}
-        1 => problems.push("1 connection was refused because a limit was reached".to_owned()),
-        count => problems.push(format!(
-            "{count} connections were refused because a limit was reached"
-        )),
-    }
-    problems
-}
-
-/// An event may wait as long as this before it is a problem.
-const LAG_MAX: Duration = Duration::from_secs(10);
-
-/// All topics together, as far as an older hub tells.
-pub(crate) fn sum(status: &HubStatus) -> TopicTotals {
-    let mut total = TopicTotals::default();
-    for topic in &status.topics {
-        hub::add(&mut total, topic);
-    }
-    total
-}
-
-/// Microseconds as people say them: `3d 4h`, `5m 6s`.
-fn duration(microseconds: i64) -> Json {
-    let seconds = microseconds.max(0) / 1_000_000;
-    let (days, hours) = (seconds / 86_400, seconds / 3_600 % 24);
-    let (minutes, seconds) = (seconds / 60 % 60, seconds % 60);
-    let text = match (days, hours, minutes) {
-        (0, 0, 0) => format!("{seconds}s"),
-        (0, 0, _) => format!("{minutes}m {seconds}s"),
-        (0, ..) => format!("{hours}h {minutes}m"),
-        _ => format!("{days}d {hours}h"),
+/// The hub as a whole. Keys whose values come later have their places.
+fn described(overview: &Overview) -> Json {
+    let (hub, durable) = (&overview.hub, overview.durable.as_ref());
+    let totals = &hub.totals;
+    let texts = |lost| -> Vec<String> { reasons(lost).iter().map(|it| it.text()).collect() };
+    let recent = hub.losses.iter().map(|loss| {
+        json!({
+            "topic": loss.topic,
+            "subscriber": loss.subscriber,
+            "lost": texts(&loss.lost),
+            "seconds_ago": durable_rows::seconds(loss.age),
+        })
+    });
+    let recent = overview.knows_recent.then(|| recent.collect::<Vec<_>>());
+    let lags = durable.into_iter().flatten().map(largest_lag);
+    let lag = lags.fold((0, 0), |(events, age), own| {
+        (events.max(own.0), age.max(own.1))
+    });
+    let sum = |of: fn(&floe_hub::contracts::floe::DurableTopicStatus) -> i64| {
+        durable.map(|all| all.iter().map(of).fold(0, i64::saturating_add))
     };
-    text.into()
+    json!({
+        "hub": null,
+        "context": null,
+        "up": time(hub.uptime),
+        "connections": hub.connections,
+        "connections_refused": hub.connections_refused,
+        "topics": hub.topics,
+        "subscribers": totals.subscribers,
+        "published": totals.published,
+        "delivered": totals.delivered,
+        "lost": hub::lost(&totals.lost),
+        "losses": texts(&totals.lost),
+        "recent_losses": recent,
+        "dead_letters": sum(|topic| topic.kept_dead_letters),
+        "dead_letters_since_start": overview.knows_recent.then_some(hub.dead_letters),
+        "queued": totals.queued,
+        "lag_seconds": totals.lag.max(lag.1) as f64 / 1e6,
+        "durable_topics": durable.map(Vec::len),
+        "log_events": sum(|topic| topic.events),
+        "log_bytes": sum(|topic| topic.bytes),
+        "durable_subscriptions": null,
+        "durable_lag_events": durable.map(|_| lag.0),
+        "problems": null,
+    })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn problems_are_losses_a_long_wait_and_refused_connections() {
-        let mut status = HubStatus::default();
-        let mut totals = TopicTotals::default();
-        totals.lost.removed = 7;
-        assert!(problems(&status, &totals).is_empty());
-        assert_eq!(
-            losses(&totals.lost),
-            [(
-                false,
-                "7 events were lost when their subscriber left before it had received them"
-                    .to_owned()
-            )]
-        );
-        (totals.lost.overflow, totals.lag) = (1, 11_000_000);
-        status.connections_refused = 2;
-        assert_eq!(
-            problems(&status, &totals),
-            [
-                "1 event was lost because the queue of a subscriber was full",
-                "an event has waited 11 s for its subscriber",
-                "2 connections were refused because a limit was reached",
-            ]
-        );
-    }
-
-    #[test]
-    fn a_time_has_its_two_largest_units() {
-        let texts = [5_000_000, 306_000_000, 7_260_000_000, 300_000_000_000];
-        let texts = texts.map(duration);
-        assert_eq!(texts, ["5s", "5m 6s", "2h 1m", "3d 11h"]);
-    }
+/// All durable subscriptions, those that are furthest behind first.
+fn subscriptions(overview: &Overview) -> Vec<Json> {
+    let topics = overview.durable.iter().flatten();
+    let mut rows: Vec<_> = topics.flat_map(durable_rows::subscriptions).collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(row["lag_events"].as_i64()));
+    rows
 }

@@ -22,11 +22,15 @@ mod subscribers;
 mod unsubscribe;
 mod watch;
 
+use std::collections::HashMap;
+use std::io::{self, IsTerminal};
+
 use clap::{Args, Subcommand};
 use floe::{Communicator, InvokeError, SystemException};
-use floe_hub::contracts::floe::TopicTotals;
+use floe_hub::contracts::floe::{DurableTopicStatus, TopicTotals};
 use serde_json::json;
 
+use super::durable_rows::{bytes, lag_events, largest_lag, seconds};
 use crate::exit::{Exit, Failure};
 use crate::hub::HubArgument;
 use crate::output::{self, Output};
@@ -113,14 +117,13 @@ pub(crate) struct List {
 impl List {
     async fn run(&self, communicator: &Communicator, output: &Output) -> Result<(), Failure> {
         let hub = &self.access.hub;
-        let topics = hub.manager(communicator)?.retrieve_all().await;
-        if let Err(InvokeError::System(SystemException::UnknownException(_))) = &topics {
-            // There are more than fit into one message.
-            let topics = hub.topics_in_pages(communicator).await?;
-            let row = |it: &TopicTotals| json!({"name": it.name, "subscribers": it.subscribers});
-            let rows: Vec<_> = topics.iter().map(row).collect();
-            return output.rows(&["name", "subscribers"], &rows);
+        hub.check_manager(communicator).await?;
+        if let Some(topics) = hub.known_topics(communicator).await? {
+            let durable = hub.durable_statuses(communicator).await?;
+            return list_known(&topics, durable.as_deref(), output);
         }
+        // An IceStorm, an older hub, or one that does not let this caller observe it.
+        let topics = hub.manager(communicator)?.retrieve_all().await;
         let topics = topics.map_err(|error| hub.unanswered(error.into()))?;
         let mut rows = Vec::with_capacity(topics.len());
         for (name, topic) in topics {
@@ -137,14 +140,65 @@ impl List {
     }
 }
 
+/// Lists topics with all that the hub knows of them.
+fn list_known(
+    topics: &[TopicTotals],
+    durable: Option<&[DurableTopicStatus]>,
+    output: &Output,
+) -> Result<(), Failure> {
+    let durable = durable.unwrap_or_default();
+    let by_name: HashMap<_, _> = durable.iter().map(|it| (it.name.as_str(), it)).collect();
+    let row = |topic: &TopicTotals| {
+        if durable.is_empty() {
+            return json!({"name": topic.name, "subscribers": topic.subscribers});
+        }
+        let own = by_name.get(topic.name.as_str());
+        let lag = own.map(|own| largest_lag(own));
+        json!({
+            "name": topic.name,
+            "subscribers": topic.subscribers,
+            "durable": own.is_some(),
+            "log_events": own.map(|own| own.events),
+            "log_bytes": own.map(|own| own.bytes),
+            "durable_subscriptions": own.map(|own| own.subscriptions.len()),
+            "lag_events": lag.map(|(events, _)| events),
+            "lag_seconds": lag.map(|(_, age)| seconds(age)),
+            "dead_letters": own.map(|own| own.kept_dead_letters),
+        })
+    };
+    let rows: Vec<_> = topics.iter().map(row).collect();
+    let columns = match durable.is_empty() {
+        true => &LIST_COLUMNS[..2],
+        false => &LIST_COLUMNS[..],
+    };
+    output.rows(columns, &rows)
+}
+
+/// The columns of a list of topics; the last ones only if a topic is durable.
+const LIST_COLUMNS: [&str; 8] = [
+    "name",
+    "subscribers",
+    "log_events",
+    "log_bytes",
+    "durable_subscriptions",
+    "lag_events",
+    "lag_seconds",
+    "dead_letters",
+];
+
 /// Removes topics and their subscriptions. Exit code 4: a topic does not exist
 ///
-/// It tries all of them, and reports the result of each.
+/// It tries all of them, and reports the result of each. If durable subscriptions of a topic have not had all of its
+/// events, it asks first on a terminal; elsewhere it needs --yes.
 #[derive(Debug, Args)]
 pub(crate) struct Remove {
     /// The topics
     #[arg(required = true)]
     names: Vec<String>,
+
+    /// Removes topics also if events are lost that durable subscriptions have not had
+    #[arg(long)]
+    yes: bool,
 
     #[command(flatten)]
     access: Access,
@@ -166,7 +220,56 @@ impl Remove {
 
     async fn remove(&self, communicator: &Communicator, name: &str) -> Result<(), Failure> {
         let topic = self.access.hub.topic(communicator, name).await?;
+        if !self.yes
+            && let Some(durable) = self.access.hub.durable_status(communicator, name).await?
+            && let Some(lost) = unread_text(&durable)
+        {
+            allow_loss(name, &lost)?;
+        }
         let removed = topic.destroy().await;
         removed.map_err(|error| self.access.hub.unanswered(error.into()))
+    }
+}
+
+/// The events that are lost with a topic because durable subscriptions have not had them; `None` if there are none.
+fn unread_text(topic: &DurableTopicStatus) -> Option<String> {
+    let behind = topic.subscriptions.iter().filter(|own| lag_events(own) > 0);
+    let behind: Vec<_> = behind.collect();
+    let most = behind.iter().max_by_key(|own| lag_events(own))?;
+    let others = match behind.len() - 1 {
+        0 => String::new(),
+        1 => ", and 1 other is behind too".to_owned(),
+        count => format!(", and {count} others are behind too"),
+    };
+    Some(format!(
+        "durable subscription `{}` has not had {} events ({}){others}; the log has {} events ({})",
+        most.name,
+        lag_events(most),
+        bytes(most.lag_bytes),
+        topic.events,
+        bytes(topic.bytes)
+    ))
+}
+
+/// Asks on a terminal if these events may be lost.
+///
+/// # Errors
+/// They may not, or nobody can be asked.
+fn allow_loss(topic: &str, lost: &str) -> Result<(), Failure> {
+    let refusal = Failure::new(
+        Exit::Failure,
+        format_args!("kept topic `{topic}`, whose events would be lost: {lost}"),
+    );
+    if !io::stdin().is_terminal() {
+        return Err(refusal.help("--yes removes it all the same"));
+    }
+    output::talk(format_args!(
+        "{lost}; remove topic `{topic}` and lose them? [y/N]"
+    ));
+    let mut answer = String::new();
+    let read = io::stdin().read_line(&mut answer);
+    match read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes") {
+        true => Ok(()),
+        false => Err(refusal),
     }
 }

@@ -4,7 +4,8 @@
 //! all pages together have a limit.
 
 use floe_hub::contracts::floe::{
-    HubAdminProxy, IceStormNoSuchTopicError, SubscriberStatus, TopicPage, TopicStatus, TopicTotals,
+    Backpressure, DurableTopicStatus, HubAdminProxy, IceStormNoSuchTopicError, SubscriberStatus,
+    TopicPage, TopicStatus, TopicTotals,
 };
 
 use super::HubArgument;
@@ -76,6 +77,121 @@ pub(super) async fn rest_of_topic(
     Ok(Ok(status))
 }
 
+/// All backpressure of a topic, of which the first page is there.
+///
+/// # Errors
+/// The pages make no sense. The inner error: there is no such topic any more, or the hub does not answer.
+pub(super) async fn rest_of_backpressure(
+    admin: &HubAdminProxy,
+    name: &str,
+    first: (Vec<Backpressure>, i64),
+    hub: &HubArgument,
+) -> Result<Result<Vec<Backpressure>, IceStormNoSuchTopicError>, Failure> {
+    let (mut all, mut next) = first;
+    let mut size = PagesSize::default();
+    while next != 0 {
+        let (page, behind) = match admin.backpressure_page(name, next).await {
+            Ok(page) => page,
+            Err(IceStormNoSuchTopicError::Invoke(error)) => {
+                return Err(hub.unanswered(error.into()));
+            }
+            Err(error) => return Ok(Err(error)),
+        };
+        if behind != 0 && behind <= next {
+            return Err(no_sense(format_args!(
+                "expected a page of backpressure that leads beyond {next}, got one that leads to {behind}"
+            )));
+        }
+        let len = |own: &Backpressure| size_of_val(own) + own.publishers.len() * HELD_LEN;
+        size.add(page.iter().map(len).sum::<usize>() + size_of::<TopicPage>())?;
+        all.extend(page);
+        next = behind;
+    }
+    Ok(Ok(all))
+}
+
+/// About the memory of a publisher that is held back.
+const HELD_LEN: usize = 128;
+
+/// All durable topics with all their subscriptions, of which the first page is there.
+///
+/// # Errors
+/// The hub does not answer, or its pages make no sense.
+pub(super) async fn durable_topics(
+    admin: &HubAdminProxy,
+    first: Vec<DurableTopicStatus>,
+    hub: &HubArgument,
+) -> Result<Vec<DurableTopicStatus>, Failure> {
+    let mut topics: Vec<DurableTopicStatus> = Vec::new();
+    let (mut size, mut page) = (PagesSize::default(), first);
+    while !page.is_empty() {
+        for mut topic in page {
+            let before = topics.last().map(|topic| topic.name.as_str());
+            if before.is_some_and(|before| topic.name.as_str() <= before) {
+                return Err(no_sense(format_args!(
+                    "expected a page of durable topics behind `{}`, got `{}`",
+                    before.unwrap_or_default(),
+                    topic.name
+                )));
+            }
+            size.add(durable_len(&topic))?;
+            rest_of_durable(admin, &mut topic, &mut size, hub).await?;
+            topics.push(topic);
+        }
+        let last = topics.last().map_or("", |topic| topic.name.as_str());
+        if last.is_empty() {
+            // Only a topic with an empty name, which is the first, cannot be named as the last of a page.
+            break;
+        }
+        let next = admin.durable_topics_after(last).await;
+        page = next.map_err(|error| hub.unanswered(error.into()))?;
+    }
+    Ok(topics)
+}
+
+/// Adds the subscriptions of a durable topic that did not fit into a page.
+///
+/// # Errors
+/// The hub does not answer, or its pages make no sense.
+pub(super) async fn rest_of_durable(
+    admin: &HubAdminProxy,
+    topic: &mut DurableTopicStatus,
+    size: &mut PagesSize,
+    hub: &HubArgument,
+) -> Result<(), Failure> {
+    while topic.has_more {
+        let last = topic.subscriptions.last();
+        let after = last.map_or("", |last| last.name.as_str()).to_owned();
+        let page = match admin.durable_topic(&topic.name, &after).await {
+            Ok(page) => page,
+            // It was removed meanwhile.
+            Err(IceStormNoSuchTopicError::NoSuchTopic(_)) => break,
+            Err(IceStormNoSuchTopicError::Invoke(error)) => {
+                return Err(hub.unanswered(error.into()));
+            }
+            Err(error) => return Err(Failure::new(Exit::Failure, error)),
+        };
+        let Some(more) = page.into_iter().next() else {
+            break;
+        };
+        size.add(durable_len(&more))?;
+        let mut before = after.as_str();
+        for subscription in &more.subscriptions {
+            if subscription.name.as_str() <= before {
+                return Err(no_sense(format_args!(
+                    "expected a page of subscriptions behind `{before}`, got `{}`",
+                    subscription.name
+                )));
+            }
+            before = &subscription.name;
+        }
+        topic.has_more = more.has_more && !more.subscriptions.is_empty();
+        topic.subscriptions.extend(more.subscriptions);
+    }
+    topic.has_more = false;
+    Ok(())
+}
+
 /// The topics of a page come in the order of their names, all behind the last one of the page before.
 fn check_order<'a>(mut before: Option<&'a str>, page: &'a [TopicTotals]) -> Result<(), Failure> {
     for topic in page {
@@ -92,7 +208,7 @@ fn check_order<'a>(mut before: Option<&'a str>, page: &'a [TopicTotals]) -> Resu
 
 /// The memory of all pages that were read.
 #[derive(Default)]
-struct PagesSize(usize);
+pub(super) struct PagesSize(usize);
 
 impl PagesSize {
     /// All pages together may be as long as one answer.
@@ -112,6 +228,14 @@ impl PagesSize {
 
 fn topic_len(topic: &TopicTotals) -> usize {
     size_of::<TopicTotals>() + topic.name.len()
+}
+
+fn durable_len(topic: &DurableTopicStatus) -> usize {
+    let subscriptions = topic.subscriptions.iter().map(|own| {
+        let members = own.members.iter().map(|it| it.subscriber.len() + 32);
+        size_of_val(own) + own.name.len() + own.dead_letter_topic.len() + members.sum::<usize>()
+    });
+    size_of::<DurableTopicStatus>() + topic.name.len() + subscriptions.sum::<usize>()
 }
 
 fn subscriber_len(status: &SubscriberStatus) -> usize {

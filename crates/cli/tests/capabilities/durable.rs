@@ -248,6 +248,22 @@ fn dead_letters_are_listed_published_again_and_deleted() {
         (&first["attempts"], &first["replayed"]),
         (&json!(2), &json!(false))
     );
+    assert_eq!(first["parameters_bytes"], 4);
+    assert_eq!(first["parameters_hex"], "07000000");
+    let decoded = ["dlq", "list", "t", "--slice", &stage.contract];
+    let decoded = hub.run(&[&decoded[..], &["-o", "json"]].concat()).ended(0);
+    assert_eq!(decoded.json()[0]["parameters"], json!({"number": 7}));
+    let table = hub
+        .run(&["dlq", "list", "t", "-o", "table"])
+        .ended(0)
+        .stdout;
+    assert!(table.contains("4 bytes: 07000000"), "{table}");
+    // They are kept, and so they are not lost.
+    let status = || hub.run(&["status", "-o", "json"]).ended(0).json();
+    while status()["dead_letters"] != 2 {
+        assert!(start.elapsed().as_secs() < 60, "{}", status());
+    }
+    assert_eq!(status()["lost"], 0, "{}", status());
     hub.run(&["topic", "position", "t", "d", "--remove"])
         .ended(0);
     let again = ["dlq", "replay", "t"];

@@ -13,6 +13,7 @@ mod container;
 mod contexts;
 mod demo;
 mod durable;
+mod durable_views;
 mod echo;
 mod events;
 mod guide;

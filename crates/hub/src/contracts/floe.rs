@@ -42,7 +42,7 @@ pub enum SubscriberState {
 codegen::enumeration!(SubscriberState = "::Floe::SubscriberState" { Online, Offline, Failed });
 
 /// A subscriber, or a link to another topic. Each event is in exactly one place:
-/// offered = delivered + all losses + queued + outstanding.
+/// offered = delivered + all losses + queued + outstanding. Dead letters are kept elsewhere, and are in none of these.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SubscriberInfo {
     /// The object that gets the events, its mode being the mode of delivery; of a link, the topic that it leads to.
@@ -205,6 +205,142 @@ codegen::structure!(Backpressure { subscriber, time, events, publishers });
 /// Subscribers that hold publishers back, or have done so.
 pub type BackpressureSeq = Vec<Backpressure>;
 
+/// A subscriber of a durable subscription.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct DurableMember {
+    /// The identity of the subscriber.
+    pub subscriber: String,
+    /// For how long it could not be reached, in microseconds; 0 if it is there.
+    pub away: i64,
+}
+codegen::structure!(DurableMember { subscriber, away });
+
+/// Subscribers that share a durable subscription, in the order in which they came.
+pub type DurableMemberSeq = Vec<DurableMember>;
+
+/// A durable subscription, and how far it is behind.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct DurableSubscriptionStatus {
+    /// Its name.
+    pub name: String,
+    /// The first event that it has not acknowledged: all before it are.
+    pub position: i64,
+    /// Events that were delivered, or are delivered again, and are not acknowledged.
+    pub pending: i64,
+    /// Events that were never delivered to it, and that the log still has.
+    pub behind: i64,
+    /// Events that were never delivered to it, and that the log has not any more.
+    pub dropped: i64,
+    /// The bytes in the log of the events that it has not acknowledged; about, because some behind its position may be acknowledged.
+    pub lag_bytes: i64,
+    /// The age of the oldest event that it has not acknowledged, in microseconds; 0 if there is none.
+    pub lag_age: i64,
+    /// How many subscribers it has.
+    pub subscribers: i32,
+    /// These subscribers; only the first ones if there are many.
+    pub members: DurableMemberSeq,
+    /// For how long nobody has been there to receive its events, in microseconds: no subscriber that can be reached, and no program that
+    /// pulls. 0 if somebody is there.
+    pub away: i64,
+    /// Nobody has been there since the hub started: the time away may be longer.
+    pub is_away_since_start: bool,
+    /// Events whose lifespan was over before they were delivered, since the hub started.
+    pub expired: i64,
+    /// The topic of its dead letters, as far as the hub knows; empty if it has none.
+    pub dead_letter_topic: String,
+}
+codegen::structure!(DurableSubscriptionStatus {
+    name, position, pending, behind, dropped, lag_bytes, lag_age, subscribers, members, away,
+    is_away_since_start, expired, dead_letter_topic
+});
+
+/// The durable subscriptions of a topic, in the order of their names.
+pub type DurableSubscriptionStatusSeq = Vec<DurableSubscriptionStatus>;
+
+/// A topic that keeps its events in a log on disk, and its durable subscriptions.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct DurableTopicStatus {
+    /// Its name.
+    pub name: String,
+    /// The sequence of the oldest event; next if there is none.
+    pub first: i64,
+    /// The sequence that the next event gets.
+    pub next: i64,
+    /// How many events the log has.
+    pub events: i64,
+    /// The bytes that they take.
+    pub bytes: i64,
+    /// The age of the oldest event, in microseconds; 0 if there is none.
+    pub age: i64,
+    /// The log may drop events when it has more than this many; 0 if their number has no limit.
+    pub events_max: i64,
+    /// The log may drop events when they take more bytes than this; 0 if there is no limit.
+    pub bytes_max: i64,
+    /// The log may drop events that are older than this, in microseconds; 0 if there is no limit.
+    pub age_max: i64,
+    /// Events that were accepted and could not be written, since the hub started.
+    pub unwritten: i64,
+    /// Events that became dead letters of this topic, since the hub started. They are kept in another topic.
+    pub dead_letters: i64,
+    /// Dead letters that are kept: the events of the topics for the dead letters of this one.
+    pub kept_dead_letters: i64,
+    /// Its durable subscriptions, or some of them.
+    pub subscriptions: DurableSubscriptionStatusSeq,
+    /// There are more of them: durableTopic gives those behind the last one.
+    pub has_more: bool,
+}
+codegen::structure!(DurableTopicStatus {
+    name, first, next, events, bytes, age, events_max, bytes_max, age_max, unwritten, dead_letters,
+    kept_dead_letters, subscriptions, has_more
+});
+
+/// Durable topics, in the order of their names.
+pub type DurableTopicStatusSeq = Vec<DurableTopicStatus>;
+
+/// Events that did not reach a subscriber, in a time that was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct RecentLoss {
+    /// The name of the topic.
+    pub topic: String,
+    /// The identity of the subscriber. It may have left.
+    pub subscriber: String,
+    /// How many, by reason.
+    pub lost: Losses,
+    /// How long ago the last of them was lost, in microseconds, a few seconds more or less.
+    pub age: i64,
+}
+codegen::structure!(RecentLoss { topic, subscriber, lost, age });
+
+/// Losses, the last ones first.
+pub type RecentLossSeq = Vec<RecentLoss>;
+
+/// A hub without its topics, whose number may be too large for one message.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct HubOverview {
+    /// How long it has been running, in microseconds.
+    pub uptime: i64,
+    /// Connections that peers have made to it, and that are open.
+    pub connections: i64,
+    /// Connections that were refused since it started, because a limit was reached.
+    pub connections_refused: i64,
+    /// How many of these were refused in the time that was asked for.
+    pub recently_refused: i64,
+    /// How many topics there are.
+    pub topics: i32,
+    /// Events that became dead letters since it started. They are kept in topics of their own.
+    pub dead_letters: i64,
+    /// All topics together, those included that are gone. The name is empty.
+    pub totals: TopicTotals,
+    /// Where events were lost in the time that was asked for; only the last ones if there are many places.
+    pub losses: RecentLossSeq,
+    /// What was lost in that time in all, here and in places that are not named.
+    pub recently_lost: Losses,
+}
+codegen::structure!(HubOverview {
+    uptime, connections, connections_refused, recently_refused, topics, dead_letters, totals,
+    losses, recently_lost
+});
+
 codegen::errors! {
     /// What an operation that throws `::IceStorm::NoSuchTopic` fails with.
     pub enum IceStormNoSuchTopicError {
@@ -303,6 +439,62 @@ impl HubAdminProxy {
         const OPERATION: codegen::OperationInfo = codegen::idempotent("backpressure", true);
         codegen::call(&self.0, &OPERATION, (name,), codegen::one)
     }
+
+    /// Tells of the hub as a whole, and where events were lost lately. Each topic is told of by topicsAfter.
+    ///
+    /// - `since`: How far to look back for losses, in microseconds. The hub remembers them to a few seconds, older ones less exactly.
+    /// - returns What is known now.
+    pub fn overview(&self, since: i64) -> Call<'_, HubOverview, InvokeError, (i64,)> {
+        const OPERATION: codegen::OperationInfo = codegen::idempotent("overview", true);
+        codegen::call(&self.0, &OPERATION, (since,), codegen::one)
+    }
+
+    /// Tells of durable topics in the order of their names, as many as fit into one message.
+    ///
+    /// - `name`: Topics behind this name are told of; empty to begin.
+    /// - returns What is known of them now; none if there are no more.
+    pub fn durable_topics_after<'call>(
+        &'call self,
+        name: &'call str,
+    ) -> Call<'call, DurableTopicStatusSeq, InvokeError, (&'call str,)> {
+        const OPERATION: codegen::OperationInfo = codegen::idempotent("durableTopicsAfter", true);
+        codegen::call(&self.0, &OPERATION, (name,), codegen::one)
+    }
+
+    /// Tells of a durable topic, and of as many of its durable subscriptions as fit into one message.
+    ///
+    /// - `name`: The name of the topic.
+    /// - `after`: Subscriptions behind this name are told of; empty to begin.
+    /// - returns What is known of the topic now. Of one that is not durable, nothing.
+    /// - fails with `IceStorm::NoSuchTopic`: If there is none of this name.
+    pub fn durable_topic<'call>(
+        &'call self,
+        name: &'call str,
+        after: &'call str,
+    ) -> Call<'call, DurableTopicStatusSeq, IceStormNoSuchTopicError, (&'call str, &'call str)> {
+        const OPERATION: codegen::OperationInfo = codegen::idempotent("durableTopic", true);
+        codegen::call(&self.0, &OPERATION, (name, after), codegen::one)
+    }
+
+    /// Tells which publishers are held back, as backpressure does, but only as much as fits into one message.
+    ///
+    /// - `name`: The name of the topic.
+    /// - `from`: 0, or next of the page before.
+    /// - returns `next`: What gives the next page; 0 if there is none.
+    /// - returns Some of the subscribers that hold publishers back or have done so.
+    /// - fails with `IceStorm::NoSuchTopic`: If there is none of this name.
+    pub fn backpressure_page<'call>(
+        &'call self,
+        name: &'call str,
+        from: i64,
+    ) -> Call<'call, (BackpressureSeq, i64), IceStormNoSuchTopicError, (&'call str, i64)> {
+        const OPERATION: codegen::OperationInfo = codegen::idempotent("backpressurePage", true);
+        codegen::call(&self.0, &OPERATION, (name, from), |decoder| {
+            let next: i64 = decoder.get()?;
+            let returned: BackpressureSeq = decoder.get()?;
+            Ok((returned, next))
+        })
+    }
 }
 
 codegen::servant! {
@@ -375,6 +567,49 @@ codegen::servant! {
             name: String,
             current: &Current,
         ) -> Result<BackpressureSeq, IceStormNoSuchTopicError>;
+
+        /// Tells of the hub as a whole, and where events were lost lately. Each topic is told of by topicsAfter.
+        ///
+        /// - `since`: How far to look back for losses, in microseconds. The hub remembers them to a few seconds, older ones less exactly.
+        /// - returns What is known now.
+        async fn overview(&self, since: i64, current: &Current) -> Result<HubOverview, InvokeError>;
+
+        /// Tells of durable topics in the order of their names, as many as fit into one message.
+        ///
+        /// - `name`: Topics behind this name are told of; empty to begin.
+        /// - returns What is known of them now; none if there are no more.
+        async fn durable_topics_after(
+            &self,
+            name: String,
+            current: &Current,
+        ) -> Result<DurableTopicStatusSeq, InvokeError>;
+
+        /// Tells of a durable topic, and of as many of its durable subscriptions as fit into one message.
+        ///
+        /// - `name`: The name of the topic.
+        /// - `after`: Subscriptions behind this name are told of; empty to begin.
+        /// - returns What is known of the topic now. Of one that is not durable, nothing.
+        /// - fails with `IceStorm::NoSuchTopic`: If there is none of this name.
+        async fn durable_topic(
+            &self,
+            name: String,
+            after: String,
+            current: &Current,
+        ) -> Result<DurableTopicStatusSeq, IceStormNoSuchTopicError>;
+
+        /// Tells which publishers are held back, as backpressure does, but only as much as fits into one message.
+        ///
+        /// - `name`: The name of the topic.
+        /// - `from`: 0, or next of the page before.
+        /// - returns `next`: What gives the next page; 0 if there is none.
+        /// - returns Some of the subscribers that hold publishers back or have done so.
+        /// - fails with `IceStorm::NoSuchTopic`: If there is none of this name.
+        async fn backpressure_page(
+            &self,
+            name: String,
+            from: i64,
+            current: &Current,
+        ) -> Result<(BackpressureSeq, i64), IceStormNoSuchTopicError>;
     }
 }
 
@@ -441,6 +676,47 @@ impl<S: HubAdmin> codegen::Answer for HubAdminDispatcher<S> {
                     request.current(),
                 ).await;
                 codegen::reply(request, result, codegen::put_one)
+            }
+            b"overview" => {
+                let since = request.decode(OperationMode::Idempotent, codegen::one)?;
+                let result = <S as HubAdmin>::overview(
+                    &self.servant,
+                    since,
+                    request.current(),
+                ).await;
+                codegen::reply(request, result, codegen::put_one)
+            }
+            b"durableTopicsAfter" => {
+                let name = request.decode(OperationMode::Idempotent, codegen::one)?;
+                let result = <S as HubAdmin>::durable_topics_after(
+                    &self.servant,
+                    name,
+                    request.current(),
+                ).await;
+                codegen::reply(request, result, codegen::put_one)
+            }
+            b"durableTopic" => {
+                let (name, after) = request.decode(OperationMode::Idempotent, codegen::all)?;
+                let result = <S as HubAdmin>::durable_topic(
+                    &self.servant,
+                    name,
+                    after,
+                    request.current(),
+                ).await;
+                codegen::reply(request, result, codegen::put_one)
+            }
+            b"backpressurePage" => {
+                let (name, from) = request.decode(OperationMode::Idempotent, codegen::all)?;
+                let result = <S as HubAdmin>::backpressure_page(
+                    &self.servant,
+                    name,
+                    from,
+                    request.current(),
+                ).await;
+                codegen::reply(request, result, |(returned, next), encoder| {
+                    encoder.put(next);
+                    encoder.put(returned);
+                })
             }
             _ => codegen::builtin(
                 request,

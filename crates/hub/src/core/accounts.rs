@@ -39,6 +39,27 @@ pub(crate) struct Losses {
     pub(crate) retention: u64,
 }
 
+impl Losses {
+    /// Lost events, for any reason.
+    pub(crate) fn sum(&self) -> u64 {
+        let of_queue = self.overflow + self.offline + self.failed + self.removed;
+        of_queue + self.looped + self.expired + self.retention
+    }
+
+    /// The losses since an earlier count of the same subscriber; `None` if that was not of the same one.
+    pub(crate) fn since(&self, earlier: &Self) -> Option<Self> {
+        Some(Self {
+            overflow: self.overflow.checked_sub(earlier.overflow)?,
+            offline: self.offline.checked_sub(earlier.offline)?,
+            failed: self.failed.checked_sub(earlier.failed)?,
+            removed: self.removed.checked_sub(earlier.removed)?,
+            looped: self.looped.checked_sub(earlier.looped)?,
+            expired: self.expired.checked_sub(earlier.expired)?,
+            retention: self.retention.checked_sub(earlier.retention)?,
+        })
+    }
+}
+
 impl AddAssign for Accounts {
     fn add_assign(&mut self, other: Self) {
         self.offered += other.offered;

@@ -13,6 +13,7 @@
 //! - `overflow.rs`: when to log that a queue is full
 //! - `outstanding.rs`: how many events are being sent, and their bytes
 //! - `accounts.rs`: counts of delivered and lost events
+//! - `loss_history.rs`: where and when events were lost
 //! - `snapshot.rs`: the state and accounts of a subscriber at one moment
 //! - `in_flight.rs`: the events in flight
 //! - `window.rs`: how many of them there may be
@@ -41,6 +42,7 @@ mod lifespan;
 mod limits;
 mod link;
 pub(crate) mod log;
+mod loss_history;
 mod names;
 mod outstanding;
 mod overflow;
@@ -67,6 +69,7 @@ pub(crate) use in_flight::{InFlightEvents, Load, Resend, Sendable, WindowRoom, m
 pub(crate) use lifespan::{ByLifespan, LIFESPAN_KEY, Timing, is_over, lifespan_of};
 pub use limits::{OverflowPolicy, QueueLimits, WAITING_FACET};
 pub(crate) use link::{Cost, decode_forward, encode_forward};
+pub(crate) use loss_history::{CountSeries, LossHistory, LossPlace, PlaceLosses};
 pub(crate) use names::{
     ObjectName, check_name, is_too_long, named_topic, publisher_name, receiver_name,
     subscriber_publisher_name, topic_name,

@@ -60,8 +60,6 @@ impl Snapshot {
 
     /// Lost events, for any reason.
     pub(crate) fn lost(&self) -> u64 {
-        let lost = self.accounts.lost;
-        let of_queue = lost.overflow + lost.offline + lost.failed + lost.removed;
-        of_queue + lost.looped + lost.expired + lost.retention
+        self.accounts.lost.sum()
     }
 }

@@ -361,7 +361,7 @@ impl<R: EventBatch> Subscription<R> {
         self.outstanding.settle(count);
     }
 
-    /// Events that were taken from the log became dead letters.
+    /// Events could not be delivered, and are not kept as dead letters.
     pub(crate) fn handle_dead(&mut self, count: u64) {
         self.outstanding.settle(count);
         self.backlog.accounts.lost.failed += count;

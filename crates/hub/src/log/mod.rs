@@ -74,6 +74,11 @@ pub trait EventLog: fmt::Debug + Send + Sync {
     /// drop those at the sequence. It is 0 if nothing is ever dropped.
     fn percent_kept_from(&self, from: u64, now: EventTime) -> u64;
 
+    /// How much a reader has to read that is at this sequence. It does no I/O; bytes within a file may be estimated.
+    fn behind(&self, from: u64) -> Behind {
+        Behind::estimated(&self.contents(), from)
+    }
+
     /// Drops what the retention no longer keeps, and syncs what has been written for a while. Call it about once a
     /// second. It may wait for a disk.
     ///
@@ -175,6 +180,29 @@ impl Contents {
         let mean = self.bytes / self.events.max(1);
         let wanted = mean.saturating_mul(limits.events as u64);
         wanted.min(limits.bytes as u64).max(mean).max(1)
+    }
+}
+
+/// The kept events from a sequence on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Behind {
+    /// How many there are.
+    pub events: u64,
+    /// The bytes that they take.
+    pub bytes: u64,
+}
+
+impl Behind {
+    /// Takes all events for equally long, and those that are missing for spread evenly.
+    pub(crate) fn estimated(contents: &Contents, from: u64) -> Self {
+        let kept = contents.next.saturating_sub(contents.first);
+        let wanted = contents.next.saturating_sub(from.max(contents.first));
+        let share =
+            |all: u64| (u128::from(all) * u128::from(wanted) / u128::from(kept.max(1))) as u64;
+        Self {
+            events: share(contents.events),
+            bytes: share(contents.bytes),
+        }
     }
 }
 

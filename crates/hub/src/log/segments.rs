@@ -19,7 +19,7 @@ use tokio::runtime::Handle;
 
 use super::storage::{Folder, Storage};
 use super::{
-    Acknowledged, Append, AppendError, Contents, Damage, Done, EventLog, EventTime, Level,
+    Acknowledged, Append, AppendError, Behind, Contents, Damage, Done, EventLog, EventTime, Level,
     LogError, Position, ReadBatch, ReadLimits, Retention, WaitingReaders, Wake,
 };
 use crate::core::log::{Catalog, Division, checked, segment_name};
@@ -236,6 +236,14 @@ impl EventLog for SegmentLog {
         let retention = self.shared.queue().settings.retention.clone();
         let catalog = self.shared.catalog();
         retention.percent(&catalog.held_from(from), now)
+    }
+
+    fn behind(&self, from: u64) -> Behind {
+        let held = self.shared.catalog().held_from(from);
+        Behind {
+            events: held.events,
+            bytes: held.bytes,
+        }
     }
 
     fn maintain(&self, now: EventTime) -> Result<(), LogError> {

@@ -121,5 +121,8 @@ pub(super) async fn store(
     let letter = letter.map_err(|error| error.to_string())?;
     let published = topic.publish(letter.into(), false, Instant::now());
     let stored = published.done().await.map_err(|error| error.to_string());
-    stored.map(|()| DeadLetter::Stored)
+    stored.map(|()| {
+        reader.note_dead_letter();
+        DeadLetter::Stored
+    })
 }

@@ -7,11 +7,11 @@ use floe::{Adapter, Communicator, Identity};
 
 use super::latency::HubLatencies;
 use super::listeners::Listeners;
-use super::observe::status;
+use super::observe::{durable, loss_watch, status};
 use super::queue_memory;
 use super::registry::{Adapters, Registry};
 use super::servants;
-use crate::contracts::floe::{HubStatus, TopicStatus, TopicTotals};
+use crate::contracts::floe::{DurableTopicStatus, HubStatus, TopicStatus, TopicTotals};
 use crate::core::LimitUse;
 use crate::error::{HubError, StoreError};
 use crate::settings::{AdminSettings, HubSettings, StoreSettings};
@@ -56,6 +56,7 @@ impl Hub {
             }
         };
         tokio::spawn(queue_memory::watch(Arc::downgrade(&registry)));
+        tokio::spawn(loss_watch::watch(Arc::downgrade(&registry)));
         // From here on an early return drops the hub, which ends it.
         let hub = Self {
             listeners,
@@ -221,6 +222,29 @@ impl HubView {
     pub fn held_time(&self, name: &str) -> Option<Duration> {
         let topic = self.0.upgrade()?.directory().topic(name)?;
         Some(topic.totals().held)
+    }
+
+    /// The durable topics with their subscriptions, in the order of their names; at most this many subscriptions in all, and
+    /// [`DurableTopicStatus::has_more`] says where some are missing. A topic whose log cannot be read is left out. It may wait for
+    /// the disk.
+    pub fn durable_topics(&self, subscriptions_max: usize) -> Option<Vec<DurableTopicStatus>> {
+        let registry = self.0.upgrade()?;
+        let mut left = subscriptions_max;
+        let of = |topic: Arc<super::topic::Topic>| {
+            let log = topic.log().filter(|log| log.is_durable())?;
+            let (mut status, readers) =
+                durable::of_topic(&topic, log, registry.directory(), "").ok()?;
+            let counts = topic.reader_counts();
+            status.has_more = readers.len() > left;
+            for reader in readers.iter().take(left) {
+                let subscribers = counts.get(reader.name()).copied().unwrap_or(0);
+                let subscription = durable::of_subscription(reader, subscribers).ok()?;
+                status.subscriptions.push(subscription);
+            }
+            left -= status.subscriptions.len();
+            Some(status)
+        };
+        Some(registry.directory().topics().filter_map(of).collect())
     }
 
     /// The status of a topic and its subscribers now; `None` also if there is no topic of this name.

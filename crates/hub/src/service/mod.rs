@@ -20,6 +20,7 @@
 //! - `registry.rs`: every change to topics, subscriptions and links
 //! - `backup.rs`: copies what the hub keeps on disk, while it goes on
 //! - `queue_memory.rs`: keeps all queues together within their memory
+//! - `recent_losses.rs`: where and when events were lost
 //! - `observe/`: status and metrics
 //! - `servants/`: the objects that peers invoke
 //! - `listeners.rs`, `hub.rs`: the adapters, and the hub as its user sees it
@@ -44,6 +45,7 @@ mod observe;
 mod one_line;
 mod pace;
 mod queue_memory;
+mod recent_losses;
 mod registry;
 mod servants;
 mod subscriber;

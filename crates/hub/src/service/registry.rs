@@ -33,6 +33,7 @@ use super::durable::{LogFolders, TopicLog};
 use super::guard::Guard;
 use super::latency::Latencies;
 use super::pace::Pace;
+use super::recent_losses::RecentLosses;
 use super::subscriber::Subscriber;
 use super::topic::Topic;
 use super::user_accounts::{Counted, UserAccounts, UserName};
@@ -58,6 +59,7 @@ pub(crate) struct Registry {
     has_slow_store: bool,
     deliveries: Deliveries,
     guard: Arc<Guard>,
+    recent_losses: RecentLosses,
     counts: RecipientCounts,
     /// The bytes that each queue may have at most while all of them together have too much; 0 otherwise.
     queue_cut: AtomicU64,
@@ -132,6 +134,7 @@ impl Registry {
         let registry = Arc::new(Self {
             logs: LogFolders::new(&settings.store, catch_up, guard.users().clone()),
             deliveries,
+            recent_losses: RecentLosses::default(),
             guard,
             counts: RecipientCounts::default(),
             queue_cut: AtomicU64::new(0),
@@ -279,6 +282,11 @@ impl Registry {
     /// Where the objects of the hub are, once it listens.
     pub(crate) fn adapters(&self) -> Option<&Adapters> {
         self.adapters.get()
+    }
+
+    /// Where and when events were lost.
+    pub(crate) fn recent_losses(&self) -> &RecentLosses {
+        &self.recent_losses
     }
 
     /// How long the registry has been open.

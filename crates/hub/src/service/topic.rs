@@ -12,7 +12,7 @@ pub(crate) use counting::{Counting, Totals};
 pub(crate) use fan_out::HeldBack;
 pub(crate) use published::Published;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::iter::{from_fn, repeat_n};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard};
@@ -29,7 +29,7 @@ use super::pace::STEP;
 use super::subscriber::Subscriber;
 use super::subscribers::{LeavingSubscribers, Subscribers};
 use super::user_accounts::UserName;
-use crate::core::{Accounts, ByLifespan, Timing};
+use crate::core::{Accounts, ByLifespan, Losses, Timing};
 use crate::lock::{Mutex, RwLock};
 use fan_out::{Audience, FanOuts, Publication};
 
@@ -63,7 +63,21 @@ struct EndedSubscriptions {
     accounts: Option<Box<Accounts>>,
     /// The number of subscribers in that sum.
     settled: u64,
+    /// Those of them that lost events, since [`Topic::take_ended_losers`] was called.
+    losers: VecDeque<EndedLoser>,
 }
+
+/// A subscriber that lost events and has left.
+pub(crate) struct EndedLoser {
+    /// Its address, which no other subscriber had while it was there.
+    pub(crate) address: usize,
+    pub(crate) identity: String,
+    /// All events that it lost.
+    pub(crate) lost: Losses,
+}
+
+/// They are taken every few seconds. If more leave meanwhile, the first of them are not named.
+const ENDED_LOSERS_MAX: usize = 64;
 
 impl Topic {
     pub(crate) fn new(
@@ -382,10 +396,32 @@ impl Topic {
         let mut ended = self.ended();
         if ended.leaving.remove(subscriber) {
             let accounts = ended.accounts.get_or_insert_default();
-            **accounts += subscriber.snapshot().accounts;
+            let own = subscriber.snapshot().accounts;
+            **accounts += own;
             ended.settled += 1;
+            if own.lost.sum() > 0 {
+                if ended.losers.len() == ENDED_LOSERS_MAX {
+                    ended.losers.pop_front();
+                }
+                ended.losers.push_back(EndedLoser {
+                    address: Arc::as_ptr(subscriber).addr(),
+                    identity: subscriber.identity().to_string(),
+                    lost: own.lost,
+                });
+            }
             subscriber.set_settled(ended.settled);
         }
+    }
+
+    /// The subscribers that have left with deliveries under way.
+    pub(super) fn leaving_subscribers(&self) -> Vec<Arc<Subscriber>> {
+        let ended = self.ended();
+        ended.leaving.page(0).map(|(_, it)| it.clone()).collect()
+    }
+
+    /// The subscribers that lost events and have left since the last call.
+    pub(super) fn take_ended_losers(&self) -> VecDeque<EndedLoser> {
+        std::mem::take(&mut self.ended().losers)
     }
 
     pub(super) fn is_destroyed(&self) -> bool {

@@ -79,7 +79,7 @@ async fn numbers(events: &mut Subscription<Number>, count: usize) -> Vec<i32> {
 /// An interruption, and that the subscription stands again.
 async fn interruption(events: &mut Subscription<Number>) -> String {
     let reason = match next(events).await {
-        Err(Interruption::Interrupted { reason }) => reason,
+        Err(Interruption::Interrupted { reason, .. }) => reason,
         other => panic!("expected an interruption, got {other:?}"),
     };
     let again = next(events).await;

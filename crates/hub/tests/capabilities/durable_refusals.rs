@@ -35,7 +35,7 @@ async fn an_event_that_cannot_be_read_does_not_pass_for_a_dead_letter() {
     std::fs::remove_dir(&segment).unwrap();
     std::fs::rename(&away, &segment).unwrap();
     // It is delivered again, refused again, and is now a dead letter.
-    world.info_when("t", |info| info.lost.failed == 1).await;
+    world.dead_letters_when("t", 1).await;
     let dead = soon(world.manager.retrieve("t.dead")).await.unwrap();
     let (proxy, mut inbox) = subscribers.add("mourner");
     subscribe(&dead, &proxy, &[("floe.from", "beginning")]).await;

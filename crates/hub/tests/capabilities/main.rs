@@ -11,6 +11,7 @@ mod delivery;
 mod durable;
 mod durable_links;
 mod durable_refusals;
+mod durable_views;
 mod failures;
 mod hostile_names;
 mod hostile_receivers;

@@ -52,8 +52,9 @@ async fn an_event_of_which_its_subscriber_dies_becomes_a_dead_letter_and_the_oth
     subscribe(&topic, &proxy, &[DURABLE, THREE_ATTEMPTS].concat()).await;
     let is_over = |info: &floe_hub::contracts::floe::TopicInfo| {
         let subscriber = &info.subscribers[0];
-        subscriber.queued == 0 && subscriber.outstanding == 0 && info.lost.failed == 1
+        subscriber.queued == 0 && subscriber.outstanding == 0
     };
+    world.dead_letters_when("t", 1).await;
     world.info_when("t", is_over).await;
     let mut attempts = Vec::new();
     while let Ok((operation, attempt)) = seen.try_recv() {
@@ -87,7 +88,7 @@ async fn an_event_that_is_longer_than_its_subscriber_takes_becomes_a_dead_letter
         .await
         .unwrap();
     publish(&publisher, "last").await;
-    world.info_when("t", |info| info.lost.failed == 1).await;
+    world.dead_letters_when("t", 1).await;
     let mut operations = vec![inbox.next().await.operation];
     while operations.last().is_none_or(|last| last != "last") {
         operations.push(inbox.next().await.operation);

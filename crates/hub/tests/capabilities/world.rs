@@ -92,6 +92,22 @@ impl World {
         }
     }
 
+    /// Waits until this many events of a durable topic are dead letters. None of them counts as lost.
+    pub(crate) async fn dead_letters_when(&self, topic: &str, count: i64) {
+        let admin = HubAdminProxy::from_proxy(self.object(HUB_ADMIN));
+        let start = Instant::now();
+        loop {
+            let told = soon(admin.durable_topic(topic, "")).await.expect("a topic");
+            let own = &told[0];
+            if own.dead_letters == count && own.kept_dead_letters == count {
+                break;
+            }
+            assert!(start.elapsed() < WATCHDOG, "still not {count}: {told:?}");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        assert_eq!(self.info(topic).await.lost.failed, 0);
+    }
+
     pub(crate) async fn shut_down(self) {
         soon(self.hub.shutdown()).await;
         soon(self.hub_side.shutdown()).await;

@@ -10,15 +10,20 @@ use std::time::Duration;
 #[non_exhaustive]
 pub enum Interruption {
     /// The hub was lost, or it has ended the subscription. Events published from now on are lost, until
-    /// [`Interruption::Resubscribed`].
+    /// [`Interruption::Resubscribed`]. Those of a durable subscription come later: the hub keeps them as long as the retention of the
+    /// topic allows.
     Interrupted {
         /// The cause.
         reason: String,
+        /// The subscription is durable.
+        is_durable: bool,
     },
     /// The subscription is restored. The hub may deliver a few events before this item.
     Resubscribed {
         /// How long the subscription was interrupted.
         after: Duration,
+        /// The subscription is durable: it goes on where it was.
+        is_durable: bool,
     },
     /// A Floe hub dropped events for this subscriber, before the event that follows.
     Lost {
@@ -37,13 +42,33 @@ pub enum Interruption {
 impl fmt::Display for Interruption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Interrupted { reason } => write!(
+            Self::Interrupted {
+                reason,
+                is_durable: false,
+            } => write!(
                 f,
                 "the subscription is interrupted, and events may be lost until it is restored: {reason}"
             ),
-            Self::Resubscribed { after } => write!(
+            Self::Interrupted {
+                reason,
+                is_durable: true,
+            } => write!(
+                f,
+                "the durable subscription is interrupted, and the hub keeps its events until it is restored: {reason}"
+            ),
+            Self::Resubscribed {
+                after,
+                is_durable: false,
+            } => write!(
                 f,
                 "subscribed again after {after:.1?}; events that were published in between are lost"
+            ),
+            Self::Resubscribed {
+                after,
+                is_durable: true,
+            } => write!(
+                f,
+                "subscribed again after {after:.1?}; the durable subscription goes on where it was"
             ),
             Self::Lost { count } => {
                 write!(f, "the hub dropped {count} events for this subscriber")
@@ -71,3 +96,24 @@ impl fmt::Debug for Interruption {
 }
 
 impl std::error::Error for Interruption {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_subscription_that_is_not_durable_is_told_of_lost_events() {
+        for is_durable in [false, true] {
+            let (reason, after) = ("the hub was lost".to_owned(), Duration::from_secs(2));
+            let interrupted = Interruption::Interrupted { reason, is_durable };
+            let again = Interruption::Resubscribed { after, is_durable };
+            for text in [interrupted.to_string(), again.to_string()] {
+                assert_eq!(
+                    text.contains("lost until") || text.contains("are lost"),
+                    !is_durable,
+                    "{text}"
+                );
+            }
+        }
+    }
+}

@@ -135,10 +135,13 @@ impl<T: InterruptionSink> Session<T> {
         loop {
             let reason = self.watch(active).await;
             let since = Instant::now();
-            self.sink.report(Interruption::Interrupted { reason }).await;
+            let is_durable = self.config.qos.is_durable();
+            let interrupted = Interruption::Interrupted { reason, is_durable };
+            self.sink.report(interrupted).await;
             *active = self.subscribe_again(active).await?;
             let after = since.elapsed();
-            self.sink.report(Interruption::Resubscribed { after }).await;
+            let again = Interruption::Resubscribed { after, is_durable };
+            self.sink.report(again).await;
         }
     }
 

@@ -59,7 +59,7 @@ async fn number(events: &mut Subscription<EventsEvent>) -> i64 {
 
 async fn interruption(events: &mut Subscription<EventsEvent>) -> String {
     let reason = match soon(events.next()).await {
-        Some(Err(Interruption::Interrupted { reason })) => reason,
+        Some(Err(Interruption::Interrupted { reason, .. })) => reason,
         other => panic!("expected an interruption, got {other:?}"),
     };
     let again = soon(events.next()).await;

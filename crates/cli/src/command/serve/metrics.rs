@@ -1,8 +1,10 @@
 //! The metrics of a hub and a gateway as text, which Prometheus reads.
 //!
+//! - `metrics/durable.rs`: the durable topics of a hub
 //! - `metrics/hub.rs`, `metrics/gateway.rs`, `metrics/process.rs`: what each of them tells
 //! - `metrics/rows.rs`: how rows are written; `metrics/text_format.rs`: as OpenMetrics or in the older format
 
+mod durable;
 mod gateway;
 mod hub;
 mod process;

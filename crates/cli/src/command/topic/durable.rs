@@ -4,8 +4,10 @@ use clap::Args;
 use floe::{Communicator, InvokeError, SystemException};
 use floe_hub::contracts::floe::{
     BadRequestOrIceStormNoSuchTopicOrNoSuchSubscriptionOrNotDurableError as SetError,
-    DurableTopicsProxy, IceStormNoSuchTopicOrNoSuchSubscriptionOrNotDurableError as RemoveError,
-    IceStormNoSuchTopicOrNotDurableError as LogError, IceStormTopicExistsError,
+    DurableTopicStatus, DurableTopicsProxy,
+    IceStormNoSuchTopicOrNoSuchSubscriptionOrNotDurableError as RemoveError,
+    IceStormNoSuchTopicOrNotDurableError as LogError, IceStormTopicExistsError, LogContents,
+    SubscriptionPosition,
 };
 use serde_json::json;
 
@@ -108,12 +110,24 @@ impl Position {
             ));
             return Ok(());
         }
-        self.show(&topics, output).await
+        self.show(communicator, &topics, output).await
     }
 
-    async fn show(&self, topics: &DurableTopicsProxy, output: &Output) -> Result<(), Failure> {
-        let contents = topics.contents(&self.topic).await;
-        let contents = contents.map_err(|error| log_failed(&self.access.hub, error))?;
+    async fn show(
+        &self,
+        communicator: &Communicator,
+        topics: &DurableTopicsProxy,
+        output: &Output,
+    ) -> Result<(), Failure> {
+        let hub = &self.access.hub;
+        // There may be more subscriptions than fit into a message.
+        let contents = match hub.durable_status(communicator, &self.topic).await? {
+            Some(status) => contents_of(status),
+            None => {
+                let contents = topics.contents(&self.topic).await;
+                contents.map_err(|error| log_failed(hub, error))?
+            }
+        };
         let wanted = contents
             .subscriptions
             .iter()
@@ -146,6 +160,28 @@ impl Position {
             &["name", "position", "pending", "behind", "subscribers"],
             &rows,
         )
+    }
+}
+
+/// The part of a status that an older hub reports.
+fn contents_of(status: DurableTopicStatus) -> LogContents {
+    let subscriptions = status.subscriptions.into_iter();
+    LogContents {
+        first: status.first,
+        next: status.next,
+        events: status.events,
+        bytes: status.bytes,
+        subscriptions: subscriptions
+            .map(|own| SubscriptionPosition {
+                name: own.name,
+                position: own.position,
+                pending: own.pending,
+                behind: own.behind.saturating_add(own.dropped),
+                subscribers: own.subscribers,
+                expired: own.expired,
+                ..SubscriptionPosition::default()
+            })
+            .collect(),
     }
 }
 

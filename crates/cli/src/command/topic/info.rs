@@ -5,9 +5,10 @@ use std::time::Duration;
 use clap::Args;
 use floe::contracts::ice_storm::{LinkInfo, TopicProxy};
 use floe::{Communicator, InvokeError, TypedProxy};
-use floe_hub::contracts::floe::{Backpressure, TopicStatus};
+use floe_hub::contracts::floe::{Backpressure, DurableTopicStatus, TopicStatus};
 use serde_json::{Value as Json, json};
 
+use super::super::durable_rows::{self, SUBSCRIPTION_COLUMNS};
 use super::Access;
 use super::rates::{self, Rates};
 use super::subscribers::{SUBSCRIBER_COLUMNS, identity, info_of, losses, subscriber_rows};
@@ -21,7 +22,8 @@ use crate::peer::parse_time;
 ///
 /// For a Floe hub it shows counts and rates of events, and the queue, lag and losses of each subscriber; the
 /// lag is the age of the oldest waiting event. It also shows which publishers are held back now, by which
-/// subscriber and for how long; `held_ms` is for how long each subscriber has held publishers back so far. An
+/// subscriber and for how long. Of a durable topic it shows the size and the retention of the log, and how far each
+/// durable subscription is behind and for how long nobody has been there. `held_ms` is for how long each subscriber has held publishers back so far. An
 /// IceStorm does not report these; they are null, and standard error says which.
 #[derive(Debug, Args)]
 pub(crate) struct Info {
@@ -79,7 +81,31 @@ impl Info {
         if info.is_none() {
             output::talk(UNKNOWN);
         }
+        let durable = match &status {
+            Some(_) => hub.durable_status(communicator, &self.name).await?,
+            None => None,
+        };
+        let durable_rows: Vec<_> = durable
+            .iter()
+            .flat_map(durable_rows::subscriptions)
+            .collect();
+        about["dead_letters"] = durable
+            .as_ref()
+            .map(|durable| durable.kept_dead_letters)
+            .into();
+        if let (Some(durable), Some(status)) = (&durable, &status) {
+            // The age of the oldest event that waits, in a queue or for a durable subscription.
+            let (_, age) = durable_rows::largest_lag(durable);
+            about["lag_ms"] = rates::milliseconds(status.totals.lag.max(age));
+        }
+        about["log"] = durable
+            .as_ref()
+            .map_or(Json::Null, |durable| match output.format() {
+                Format::Table => durable_rows::log_text(durable).into(),
+                _ => durable_rows::log(durable),
+            });
         if output.format() != Format::Table {
+            about["durable_subscriptions"] = durable_rows.into();
             about["held_publishers"] = held.into();
             about["subscribers"] = subscribers.into();
             return output.record(&about, "name");
@@ -88,6 +114,17 @@ impl Info {
         if !held.is_empty() {
             output.line("")?;
             output.rows(&HELD_COLUMNS, &held)?;
+        }
+        if !durable_rows.is_empty() {
+            output.line("")?;
+            output.rows(&SUBSCRIPTION_COLUMNS[1..], &durable_rows)?;
+            for (name, member, away) in absent_members(durable.iter()) {
+                output.line(format_args!(
+                    "subscriber `{}` of `{}` cannot be reached since {away}",
+                    output.shown(member),
+                    output.shown(name)
+                ))?;
+            }
         }
         match subscribers.is_empty() {
             true => output.line("\nno subscribers"),
@@ -116,6 +153,23 @@ impl Info {
         });
         Ok((second, rates))
     }
+}
+
+/// The subscribers of durable subscriptions that cannot be reached, and for how long.
+fn absent_members<'a>(
+    topics: impl Iterator<Item = &'a DurableTopicStatus>,
+) -> impl Iterator<Item = (&'a str, &'a str, String)> {
+    let all = topics.flat_map(|topic| &topic.subscriptions);
+    all.flat_map(|own| {
+        let away = own.members.iter().filter(|member| member.away > 0);
+        away.map(|it| {
+            (
+                own.name.as_str(),
+                it.subscriber.as_str(),
+                durable_rows::time(it.away),
+            )
+        })
+    })
 }
 
 /// The columns of a table of publishers that are held back.

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use floe::Communicator;
-use floe_hub::contracts::floe::{HubStatus, TopicTotals};
+use floe_hub::contracts::floe::{DurableTopicStatus, HubStatus, TopicTotals};
 use serde_json::{Value as Json, json};
 
+use super::super::durable_rows::{self, largest_lag};
 use super::Access;
 use super::rates::{self, Rates};
 use super::subscribers::losses;
@@ -20,7 +21,8 @@ use crate::peer::parse_time;
 /// Watches the rates, queues, lags and losses of topics and of the whole hub
 ///
 /// A terminal shows a table that is redrawn, a pipe gets a line of JSON for each reading, until Ctrl-C or
-/// --count readings. Rates are those since the previous reading. Without --count it continues after a restart
+/// --count readings. `lag_events` is by how many events the durable subscription of a topic is behind that is furthest behind.
+/// `lag_ms` is the age of the oldest event that waits, in a queue or for a durable subscription. Rates are those since the previous reading. Without --count it continues after a restart
 /// of the hub. It ends if something that is not a hub answers.
 #[derive(Debug, Args)]
 pub(crate) struct Watch {
@@ -77,8 +79,8 @@ impl Order {
     }
 }
 
-/// The columns of a table.
-const COLUMNS: [&str; 10] = [
+/// The columns of a table; `lag_events` only if a topic is durable.
+const COLUMNS: [&str; 11] = [
     "name",
     "subscribers",
     "published_per_second",
@@ -86,6 +88,7 @@ const COLUMNS: [&str; 10] = [
     "lost_per_second",
     "queued",
     "outstanding",
+    "lag_events",
     "lag_ms",
     "published",
     "lost",
@@ -137,7 +140,9 @@ impl Watch {
 
     async fn look(&self, communicator: &Communicator) -> Result<Look, Failure> {
         let hub = &self.access.hub;
-        let status = hub.status(communicator).await?;
+        let status = hub.status_in_pages(communicator).await?;
+        let durable = hub.durable_statuses(communicator).await?;
+        let durable = durable.into_iter().flatten();
         let all = match self.names.is_empty() && self.filter.is_none() {
             true => hub.totals(communicator).await?,
             false => None,
@@ -146,11 +151,16 @@ impl Watch {
             name: ALL.to_owned(),
             ..all
         });
-        Ok(Look { status, all })
+        Ok(Look {
+            status,
+            all,
+            durable: durable.map(|it| (it.name.clone(), it)).collect(),
+        })
     }
 
     fn show(&self, before: &Look, now: &Look, output: &Output) -> Result<(), Failure> {
         let (all_before, all_now) = (&before.all, &now.all);
+        let durable = &now.durable;
         let (before, now) = (&before.status, &now.status);
         let known: HashMap<_, _> = before.topics.iter().map(|it| (&it.name, it)).collect();
         let is_wanted = |topic: &&TopicTotals| {
@@ -167,15 +177,28 @@ impl Watch {
                 (Some(all), Some(own)) => Some(all.plus(own)),
                 (all, own) => all.or(own),
             };
-            rows.push(row(topic, rates));
+            let mut row = row(topic, rates);
+            add_durable(durable.get(&topic.name), topic.lag, &mut row);
+            rows.push(row);
         }
         self.sort.sort(&mut rows);
-        let total = match (all_before, all_now) {
+        let lags: Vec<_> = rows
+            .iter()
+            .map(|row| (row["lag_events"].as_i64(), row["lag_ms"].as_f64()))
+            .collect();
+        let mut total = match (all_before, all_now) {
             (Some(first), Some(all)) => {
                 row(all, Rates::between(first, before.uptime, all, now.uptime))
             }
             _ => row(&total, all_rates),
         };
+        // Of the topic that is furthest behind.
+        total["lag_events"] = lags.iter().filter_map(|(events, _)| *events).max().into();
+        let ages = lags
+            .iter()
+            .filter_map(|(_, age)| *age)
+            .map(|age| age.max(0.0));
+        total["lag_ms"] = json!(ages.fold(total["lag_ms"].as_f64().unwrap_or(0.0), f64::max));
         if output.format() != Format::Table {
             return output.line(json!({
                 "uptime": now.uptime as f64 / 1e6,
@@ -185,10 +208,13 @@ impl Watch {
                 "total": total,
             }));
         }
+        // Without a durable topic, the column would be empty.
+        let has_lag = |column: &&str| *column != "lag_events" || !durable.is_empty();
+        let columns: Vec<_> = COLUMNS.into_iter().filter(has_lag).collect();
         let room = output.size().filter(|_| output.can_redraw());
         let Some((_, height)) = room else {
             rows.push(total);
-            output.rows(&COLUMNS, &rows)?;
+            output.rows(&columns, &rows)?;
             return output.line("");
         };
         output.text(CLEAR)?;
@@ -200,7 +226,7 @@ impl Watch {
         for row in &mut rows {
             row["name"] = abbreviated(&row["name"]);
         }
-        output.rows(&COLUMNS, &rows)?;
+        output.rows(&columns, &rows)?;
         match left_out {
             0 => Ok(()),
             count => output.text(format_args!(
@@ -216,6 +242,8 @@ struct Look {
     /// All topics together, those included that are gone; none if not all are watched, or the hub does
     /// not tell.
     all: Option<TopicTotals>,
+    /// The durable topics by name.
+    durable: HashMap<String, DurableTopicStatus>,
 }
 
 /// The lines of a screen that are not of single topics: the heading, all topics together, how many were left out,
@@ -232,6 +260,19 @@ const NAME_MAX: usize = 30;
 
 /// Takes the cursor home, and all that was there away.
 const CLEAR: &str = "\x1b[H\x1b[2J";
+
+/// Adds what is known of the log and the durable subscriptions of a topic, whose queues have this lag.
+fn add_durable(durable: Option<&DurableTopicStatus>, lag: i64, row: &mut Json) {
+    let largest = durable.map(largest_lag);
+    row["lag_events"] = largest.map(|(events, _)| events).into();
+    row["lag_ms"] = rates::milliseconds(lag.max(largest.map_or(0, |(_, age)| age)));
+    row["log_events"] = durable.map(|it| it.events).into();
+    row["log_bytes"] = durable.map(|it| it.bytes).into();
+    row["dead_letters"] = durable.map(|it| it.kept_dead_letters).into();
+    row["durable_subscriptions"] = durable.map_or(Json::Null, |it| {
+        durable_rows::subscriptions(it).collect::<Vec<_>>().into()
+    });
+}
 
 fn row(topic: &TopicTotals, rates: Option<Rates>) -> Json {
     let mut row = json!({

@@ -41,6 +41,8 @@ pub(super) async fn run(
     directory: &ObjectDirectory,
 ) {
     let member = reader.join();
+    let presence = reader.presence();
+    presence.join(member, subscriber.identity().to_string());
     let mut delivery = DurableDelivery {
         subscriber,
         reader,
@@ -461,14 +463,17 @@ impl DurableDelivery<'_> {
                         self.reader.handle_acknowledged([sequence].into_iter());
                         tracing::warn!("{name} has {missing}");
                     }
-                    Ok(settled) => {
+                    Ok(DeadLetter::Stored) => {
+                        // It is kept, so it is not lost.
+                        count(&|subscription| subscription.handle_unread(1));
+                        self.reader.handle_acknowledged([sequence].into_iter());
+                        tracing::warn!(
+                            "event {sequence} is a dead letter, because {name} did not take it {attempts} times: {reason}"
+                        );
+                    }
+                    Ok(DeadLetter::HopLimit) => {
                         count(&|subscription| subscription.handle_dead(1));
                         self.reader.handle_acknowledged([sequence].into_iter());
-                        if settled == DeadLetter::Stored {
-                            tracing::warn!(
-                                "event {sequence} is a dead letter, because {name} did not take it {attempts} times: {reason}"
-                            );
-                        }
                     }
                     Err(error) => {
                         count(&|subscription| subscription.handle_unread(1));
@@ -486,6 +491,7 @@ impl DurableDelivery<'_> {
         if self.absence.handle_success() {
             self.handle_reached();
             let name = self.subscriber.log_name();
+            self.reader.presence().handle_return(self.member);
             tracing::info!("{name} can be reached again; delivering the events that waited");
         }
     }
@@ -511,6 +517,7 @@ impl DurableDelivery<'_> {
         let wait = self.absence.handle_failure();
         self.subscriber.set_absent(true);
         let is_forgotten = self.reader.handle_absence(self.member, has_ended);
+        self.reader.presence().handle_absence(self.member);
         self.reader.save();
         if is_forgotten && self.is_shared() {
             tracing::info!(
@@ -657,6 +664,7 @@ impl Drop for DurableDelivery<'_> {
     fn drop(&mut self) {
         self.window.abandon();
         self.reader.leave(self.member);
+        self.reader.presence().leave(self.member);
         self.reader.save();
     }
 }

@@ -1,5 +1,7 @@
 //! The progress of a durable subscription, for observers.
 
+use std::time::Duration;
+
 /// The progress of a durable subscription through the log of its topic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Progress {
@@ -15,4 +17,18 @@ pub(crate) struct Progress {
     pub(crate) acknowledged: u64,
     /// Events whose lifespan was over before they were delivered, since the hub started.
     pub(crate) expired: u64,
+}
+
+/// How far a durable subscription is behind, by what the log has now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct SubscriptionLag {
+    pub(crate) progress: Progress,
+    /// Events of the log that were never delivered.
+    pub(crate) behind: u64,
+    /// Events that were never delivered, and that the log has not any more.
+    pub(crate) dropped: u64,
+    /// The bytes of the events that are not acknowledged.
+    pub(crate) bytes: u64,
+    /// The age of the oldest of these events.
+    pub(crate) age: Duration,
 }

@@ -15,7 +15,8 @@ use super::feed::Feed;
 use super::log_source::LogSource;
 use super::position_file::PositionFile;
 use super::position_saver::PositionSaver;
-use super::progress::Progress;
+use super::presence::Presence;
+use super::progress::{Progress, SubscriptionLag};
 use super::reader_state::ReaderState;
 use super::sticky_events::StickyEvents;
 use crate::core::durable::{
@@ -24,7 +25,7 @@ use crate::core::durable::{
 };
 use crate::core::log::{EventTime, ReadLimits};
 use crate::lock::Mutex;
-use crate::log::ReadBatch;
+use crate::log::{LogError, ReadBatch};
 use crate::service::user_accounts::UserName;
 use crate::store::StoreError;
 
@@ -44,6 +45,10 @@ pub(crate) struct Reader {
     changed: Notify,
     /// Held while the position is synced, which waits for the disk. It is taken before `state`.
     sync_lock: Mutex<()>,
+    /// The members that are there to receive its events.
+    presence: Arc<Presence>,
+    /// The time of an event of the log, as an observer saw it last. It is not held during a read.
+    seen_time: Mutex<Option<(u64, EventTime)>>,
     /// Held by the program that waits for events to pull. The others wait for the lock.
     pull_lock: tokio::sync::Mutex<()>,
 }
@@ -120,9 +125,12 @@ impl Reader {
                 saver,
                 overtaking: Overtaking::default(),
                 expired: 0,
+                dead_letter_count: 0,
             }),
             changed: Notify::new(),
             sync_lock: Mutex::default(),
+            presence: Presence::new(),
+            seen_time: Mutex::default(),
             pull_lock: tokio::sync::Mutex::default(),
         })
     }
@@ -200,6 +208,64 @@ impl Reader {
         }
         drop(state);
         self.changed.notify_waiters();
+    }
+
+    /// The members that are there to receive its events.
+    pub(crate) fn presence(&self) -> &Arc<Presence> {
+        &self.presence
+    }
+
+    /// An event became a dead letter.
+    pub(crate) fn note_dead_letter(&self) {
+        self.lock().dead_letter_count += 1;
+    }
+
+    /// How many events became dead letters since the hub started.
+    pub(crate) fn dead_letter_count(&self) -> u64 {
+        self.lock().dead_letter_count
+    }
+
+    /// How far it is behind. It may wait for the disk, unless the position has not moved since the last call.
+    ///
+    /// # Errors
+    /// [`LogError`] if the operating system failed.
+    pub(crate) fn lag(&self, now: EventTime) -> Result<SubscriptionLag, LogError> {
+        let progress = self.progress();
+        let log = &self.source.log;
+        let first = log.contents().first;
+        let behind = log.behind(progress.next.max(first));
+        let mut lag = SubscriptionLag {
+            behind: behind.events,
+            dropped: first.saturating_sub(progress.next),
+            bytes: 0,
+            age: Duration::ZERO,
+            progress,
+        };
+        if lag.behind + progress.pending > 0 {
+            lag.bytes = log.behind(progress.floor.max(first)).bytes;
+            let oldest = self.time_from(progress.floor.max(first))?;
+            let age = oldest.map_or(0, |oldest| now.0.saturating_sub(oldest.0));
+            lag.age = Duration::from_micros(age);
+        }
+        Ok(lag)
+    }
+
+    /// The time of the first event from a sequence on.
+    fn time_from(&self, sequence: u64) -> Result<Option<EventTime>, LogError> {
+        let seen = *self.seen_time.lock();
+        if let Some((_, time)) = seen.filter(|(at, _)| *at == sequence) {
+            return Ok(Some(time));
+        }
+        let limits = ReadLimits {
+            events: 1,
+            ..self.source.limits(1, READ_BYTES_MAX)
+        };
+        let batch = self.source.log.read(sequence, &limits)?;
+        let time = batch.stamps.first().map(|stamp| stamp.time);
+        if let Some(time) = time {
+            *self.seen_time.lock() = Some((sequence, time));
+        }
+        Ok(time)
     }
 
     /// Returns true if the events of one key go to one member.

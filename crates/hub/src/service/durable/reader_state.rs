@@ -33,6 +33,8 @@ pub(super) struct ReaderState {
     pub(super) overtaking: Overtaking,
     /// How many events expired before they were delivered, since the hub started.
     pub(super) expired: u64,
+    /// How many events became dead letters, since the hub started.
+    pub(super) dead_letter_count: u64,
 }
 
 impl ReaderState {

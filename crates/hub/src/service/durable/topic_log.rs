@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, MutexGuard};
+use std::time::Duration;
 
 use floe::SystemException;
 use floe::forwarding::Events;
@@ -19,9 +20,9 @@ use super::log_source::LogSource;
 use super::position_file::PositionFile;
 use super::reader::Reader;
 use crate::core::durable::{LogPublication, Reading, publications};
-use crate::core::log::{Append, EventTime, Level, Position, ReadLimits};
+use crate::core::log::{Append, EventTime, Level, Position, ReadLimits, Retention};
 use crate::lock::{Mutex, RwLock};
-use crate::log::{Contents, EventLog, MemoryLog, ReadBatch, appended, readable};
+use crate::log::{Contents, EventLog, LogError, MemoryLog, ReadBatch, appended, readable};
 use crate::service::catch_up::CatchUp;
 use crate::service::lifespan::DefaultLifespan;
 use crate::service::user_accounts::UserName;
@@ -48,6 +49,8 @@ pub(crate) struct TopicLog {
     is_closed: AtomicBool,
     /// Counts the log while it is open; `None` if it is in memory.
     counts: Option<Arc<LogCounts>>,
+    /// The oldest event and its time, as an observer saw them last. It is not held during a read.
+    oldest: Mutex<Option<(u64, EventTime)>>,
 }
 
 /// How events arrive.
@@ -140,6 +143,7 @@ impl TopicLog {
             readers: Mutex::new(readers),
             is_closed: AtomicBool::new(false),
             counts: Some(counts),
+            oldest: Mutex::default(),
         }))
     }
 
@@ -160,6 +164,7 @@ impl TopicLog {
             readers: Mutex::default(),
             is_closed: AtomicBool::new(false),
             counts: None,
+            oldest: Mutex::default(),
         })
     }
 
@@ -342,6 +347,35 @@ impl TopicLog {
     /// A summary of the log.
     pub(crate) fn contents(&self) -> Contents {
         self.log.contents()
+    }
+
+    /// How long events are kept.
+    pub(crate) fn retention(&self) -> Retention {
+        self.settings().retention.clone()
+    }
+
+    /// The age of its oldest event. It may wait for the disk.
+    ///
+    /// # Errors
+    /// [`LogError`] if the operating system failed.
+    pub(crate) fn age(&self, now: EventTime) -> Result<Duration, LogError> {
+        let first = self.log.contents().first;
+        let seen = *self.oldest.lock();
+        let oldest = match seen.filter(|(at, _)| *at == first) {
+            Some((_, time)) => Some(time),
+            None => {
+                let limits = ReadLimits {
+                    events: 1,
+                    level: Level::Accepted,
+                    ..ReadLimits::default()
+                };
+                let batch = self.log.read(first, &limits)?;
+                batch.stamps.first().map(|stamp| stamp.time)
+            }
+        };
+        *self.oldest.lock() = oldest.map(|time| (first, time));
+        let age = oldest.map_or(0, |oldest| now.0.saturating_sub(oldest.0));
+        Ok(Duration::from_micros(age))
     }
 
     /// About how many bytes [`TopicLog::read`] takes.

@@ -40,6 +40,12 @@ pub(crate) fn of_hub_alone(registry: &Registry) -> HubStatus {
     }
 }
 
+/// Connections that were refused since the hub started.
+pub(crate) fn refused_count(registry: &Registry) -> u64 {
+    let counts = adapter_counts(registry);
+    counts.iter().map(|counts| counts.refused).sum()
+}
+
 /// The sum over all topics, destroyed ones included.
 pub(crate) fn of_all(registry: &Registry) -> TopicTotals {
     topic_totals(String::new(), &registry.directory().counting().finish())
@@ -191,6 +197,6 @@ fn lag(oldest: Option<Instant>) -> i64 {
     oldest.map_or(0, |since| micros(since.elapsed()))
 }
 
-fn micros(time: Duration) -> i64 {
+pub(crate) fn micros(time: Duration) -> i64 {
     i64::try_from(time.as_micros()).unwrap_or(i64::MAX)
 }

@@ -1,19 +1,24 @@
 //! The administrative interface of the hub: status and counts.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use floe::{Current, InvokeError};
+use floe::{Current, InvokeError, SystemException};
 use floe_access::Action;
 
 use super::answer::{Answer, PAGE_COUNT};
 use super::topic_for;
+use crate::blocking_work::{self, WorkKind};
 use crate::contracts::floe::{
-    Backpressure, HubAdmin, HubStatus, IceStormNoSuchTopicError, TopicInfo, TopicPage, TopicStatus,
-    TopicTotals, TopicTotalsSeq,
+    Backpressure, DurableTopicStatus, DurableTopicStatusSeq, HubAdmin, HubOverview, HubStatus,
+    IceStormNoSuchTopicError, RecentLoss, TopicInfo, TopicPage, TopicStatus, TopicTotals,
+    TopicTotalsSeq,
 };
-use crate::service::count::number;
+use crate::log::LogError;
+use crate::service::count::{self, number};
 use crate::service::destroyed_topics::TopicCounts;
-use crate::service::observe::status;
+use crate::service::observe::{durable, loss_watch, status};
+use crate::service::pace::STEP;
 use crate::service::registry::Registry;
 use crate::service::topic::Topic;
 
@@ -36,6 +41,44 @@ impl HubAdminServant {
     /// A topic, if the caller may observe it.
     fn topic(&self, name: &str, current: &Current) -> Result<Arc<Topic>, IceStormNoSuchTopicError> {
         topic_for(&self.registry, name, Action::Observe, current)
+    }
+
+    /// A durable topic with as many of its subscriptions behind a name as fit; `None` if it is not durable, and `Some(None)` if it
+    /// does not fit. The first topic of a page always fits.
+    async fn durable_page(
+        &self,
+        topic: &Arc<Topic>,
+        after: &str,
+        answer: &mut Answer,
+        is_first: bool,
+    ) -> Result<Option<Option<DurableTopicStatus>>, InvokeError> {
+        let Some(log) = topic.log().filter(|log| log.is_durable()).cloned() else {
+            return Ok(None);
+        };
+        let (own, after) = (topic.clone(), after.to_owned());
+        let registry = self.registry.clone();
+        let (mut status, readers) =
+            reading(move || durable::of_topic(&own, &log, registry.directory(), &after)).await?;
+        if !answer.fits(&status) && !is_first {
+            return Ok(Some(None));
+        }
+        let counts = topic.reader_counts();
+        for reader in readers {
+            let subscribers = counts.get(reader.name()).copied().unwrap_or(0);
+            let subscription =
+                reading(move || durable::of_subscription(&reader, subscribers)).await?;
+            let is_full = status.subscriptions.len() >= PAGE_COUNT || !answer.fits(&subscription);
+            if is_full && !(is_first && status.subscriptions.is_empty()) {
+                // A client would take a topic without a subscription for one that has none to begin with.
+                status.has_more = true;
+                return Ok(Some(
+                    (is_first || !status.subscriptions.is_empty()).then_some(status),
+                ));
+            }
+            status.subscriptions.push(subscription);
+            answer.pause().await;
+        }
+        Ok(Some(Some(status)))
     }
 }
 
@@ -154,6 +197,124 @@ impl HubAdmin for HubAdminServant {
         Ok(totals)
     }
 
+    async fn overview(&self, since: i64, current: &Current) -> Result<HubOverview, InvokeError> {
+        self.check(current)?;
+        let registry = &self.registry;
+        loss_watch::look(registry).await;
+        let since = Duration::from_micros(u64::try_from(since).unwrap_or(0));
+        let recent = registry.recent_losses().within(since);
+        let totals = self.totals(current).await?;
+        let mut answer = Answer::page();
+        let mut losses = Vec::new();
+        for place in recent.places {
+            let loss = RecentLoss {
+                topic: place.place.topic,
+                subscriber: place.place.subscriber,
+                lost: count::losses(place.lost),
+                age: status::micros(place.last.elapsed()),
+            };
+            if !answer.fits(&loss) {
+                break;
+            }
+            losses.push(loss);
+        }
+        let mut dead_letters = 0;
+        for topic in registry.directory().topics() {
+            for reader in topic.log().into_iter().flat_map(|log| log.all_named()) {
+                dead_letters += reader.dead_letter_count();
+            }
+            answer.pause_after(1).await;
+        }
+        let hub = status::of_hub_alone(registry);
+        Ok(HubOverview {
+            uptime: hub.uptime,
+            connections: hub.connections,
+            connections_refused: hub.connections_refused,
+            recently_refused: number(recent.refused),
+            topics: i32::try_from(registry.directory().topic_count()).unwrap_or(i32::MAX),
+            dead_letters: number(dead_letters),
+            totals,
+            losses,
+            recently_lost: count::losses(recent.sum),
+        })
+    }
+
+    async fn durable_topics_after(
+        &self,
+        name: String,
+        current: &Current,
+    ) -> Result<DurableTopicStatusSeq, InvokeError> {
+        self.check(current)?;
+        let mut answer = Answer::page();
+        let mut found = DurableTopicStatusSeq::new();
+        let mut last: Option<Arc<str>> =
+            Some(name.into()).filter(|name: &Arc<str>| !name.is_empty());
+        loop {
+            let topics = self
+                .registry
+                .directory()
+                .topics_after(last.as_deref(), STEP);
+            let Some(behind) = topics.last() else {
+                return Ok(found);
+            };
+            last = Some(behind.shared_name().clone());
+            for topic in topics {
+                answer.pause_after(1).await;
+                let Some(status) = self
+                    .durable_page(&topic, "", &mut answer, found.is_empty())
+                    .await?
+                else {
+                    continue;
+                };
+                let Some(status) = status else {
+                    return Ok(found);
+                };
+                found.push(status);
+            }
+        }
+    }
+
+    async fn durable_topic(
+        &self,
+        name: String,
+        after: String,
+        current: &Current,
+    ) -> Result<DurableTopicStatusSeq, IceStormNoSuchTopicError> {
+        let topic = self.topic(&name, current)?;
+        let mut answer = Answer::page();
+        let status = self.durable_page(&topic, &after, &mut answer, true).await?;
+        Ok(status.flatten().into_iter().collect())
+    }
+
+    async fn backpressure_page(
+        &self,
+        name: String,
+        from: i64,
+        current: &Current,
+    ) -> Result<(Vec<Backpressure>, i64), IceStormNoSuchTopicError> {
+        let topic = self.topic(&name, current)?;
+        let mut answer = Answer::page();
+        let mut found = Vec::new();
+        let mut next = Some(u64::try_from(from).unwrap_or(0));
+        while let Some(from) = next
+            && found.len() < PAGE_COUNT
+        {
+            let (page, behind) = topic.page(from, 1);
+            let present = page.first().filter(|it| !it.is_gone());
+            let backpressure = present.and_then(|it| status::backpressure_of(&self.registry, it));
+            if let Some(backpressure) = backpressure {
+                // A page has one at least, so that the next one makes progress.
+                if !answer.fits(&backpressure) && !found.is_empty() {
+                    break;
+                }
+                found.push(backpressure);
+            }
+            answer.pause().await;
+            next = behind;
+        }
+        Ok((found, next.map_or(0, number)))
+    }
+
     async fn backpressure(
         &self,
         name: String,
@@ -180,6 +341,18 @@ async fn counts_of(topic: &Arc<Topic>, answer: &mut Answer) -> TopicCounts {
         answer.pause_after(count).await;
     }
     TopicCounts::with(topic, counting.finish())
+}
+
+/// Runs work that may wait for the disk, where a thread may block.
+async fn reading<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, LogError> + Send + 'static,
+) -> Result<T, InvokeError> {
+    let error = match blocking_work::run(WorkKind::Read, work).await {
+        Ok(Ok(done)) => return Ok(done),
+        Ok(Err(error)) => error.to_string(),
+        Err(error) => error.to_string(),
+    };
+    Err(SystemException::UnknownException(error).into())
 }
 
 /// The operation that returns subscribers in pages.

@@ -3,11 +3,14 @@
 use std::fmt;
 use std::time::Duration;
 
-use floe_hub::contracts::floe::{HubStatus, Losses, SubscriberStatus, TopicStatus, TopicTotals};
+use floe_hub::contracts::floe::{
+    DurableTopicStatus, HubStatus, Losses, SubscriberStatus, TopicStatus, TopicTotals,
+};
 use floe_hub::{HubLatencies, HubView, LimitUse};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
 
+use super::durable::SUBSCRIPTION_MAX;
 use super::rows::{Labels, Rows, escaped};
 
 /// The number of topics with rows of their own, in the order of their names. This limit keeps a client that creates topics from
@@ -39,6 +42,8 @@ pub(super) struct Look {
     held: Vec<(String, Duration)>,
     /// How long events take.
     latencies: Option<HubLatencies>,
+    /// The durable topics, with some of their subscriptions.
+    durable: Vec<DurableTopicStatus>,
 }
 
 impl Look {
@@ -71,6 +76,7 @@ impl Look {
         Some(Self {
             held: held.collect(),
             latencies: view.latencies(),
+            durable: view.durable_topics(SUBSCRIPTION_MAX)?,
             refused,
             limits,
             hub,
@@ -107,6 +113,9 @@ impl Collector for Look {
         rows.all(&self.all)?;
         rows.topics(&self.hub.topics, self.others.as_ref())?;
         rows.held(&self.held)?;
+        if !self.durable.is_empty() {
+            rows.durable(&self.durable)?;
+        }
         if let Some(latencies) = &self.latencies {
             rows.latencies(latencies)?;
         }
