@@ -42,8 +42,9 @@ pub(crate) fn crates() -> bool {
 }
 
 /// The crates that stand on crates.io, from the lowest up.
-const PUBLISHED: [&str; 11] = [
+const PUBLISHED: [&str; 12] = [
     "floe-wire",
+    "floe-giop",
     "floe-slice",
     "floe-codegen",
     "floe-dynamic",
