@@ -42,8 +42,9 @@ pub(crate) fn crates() -> bool {
 }
 
 /// The crates that stand on crates.io, from the lowest up.
-const PUBLISHED: [&str; 13] = [
+const PUBLISHED: [&str; 14] = [
     "floe-wire",
+    "floe-giop",
     "floe-rtps",
     "floe-amqp",
     "floe-slice",

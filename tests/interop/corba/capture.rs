@@ -1,6 +1,7 @@
 //! Recorded bytes as a capture file, and what tshark says about it.
 
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The port of the server in the capture.
 const SERVER_PORT: u16 = 2809;
@@ -9,6 +10,9 @@ const CLIENT_PORT: u16 = 40_000;
 
 /// The bytes of a TCP segment that fit into an IP packet by far.
 const SEGMENT_LEN_MAX: usize = 16 * 1024;
+
+/// The number by which tshark shows the severity "Error".
+const SEVERITY_OF_ERRORS: &str = "8388608";
 
 /// The findings of tshark.
 pub(crate) struct Seen {
@@ -20,28 +24,42 @@ pub(crate) struct Seen {
 
 /// Has tshark read a connection: true for the bytes of the client.
 pub(crate) fn dissect(recorded: &[(bool, Vec<u8>)]) -> Seen {
-    let path = std::env::temp_dir().join(format!("floe-giop-{}.pcap", std::process::id()));
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("floe-giop-{}-{number}.pcap", std::process::id());
+    let path = std::env::temp_dir().join(name);
     std::fs::write(&path, pcap(recorded)).expect("there is room");
     let port = format!("tcp.port=={SERVER_PORT},giop");
-    let tshark = |arguments: &[&str]| {
-        let output = Command::new("tshark")
-            .arg("-r")
-            .arg(&path)
-            .args(["-d", &port, "-o", "tcp.check_checksum:FALSE"])
-            .args(arguments)
-            .output();
-        let output = output.expect("tshark can be started");
-        assert!(output.status.success(), "{output:?}");
-        let lines = String::from_utf8_lossy(&output.stdout).into_owned();
-        lines.lines().map(str::to_owned).collect::<Vec<_>>()
+    let output = Command::new("tshark")
+        .arg("-r")
+        .arg(&path)
+        .args(["-d", &port, "-o", "tcp.check_checksum:FALSE"])
+        .args([
+            "-Y",
+            "giop || _ws.malformed || _ws.expert.severity == Error",
+        ])
+        .args(["-T", "fields", "-e", "giop.type", "-e", "_ws.malformed"])
+        .args(["-e", "_ws.expert.severity", "-e", "_ws.expert.message"])
+        .output();
+    let output = output.expect("tshark can be started");
+    assert!(output.status.success(), "{output:?}");
+    let lines = String::from_utf8_lossy(&output.stdout).into_owned();
+    let mut seen = Seen {
+        types: Vec::new(),
+        complaints: Vec::new(),
     };
-    let types = tshark(&["-Y", "giop", "-T", "fields", "-e", "giop.type"]);
-    // A field has a value for each message in a packet.
-    let types = types.iter().flat_map(|line| line.split(','));
-    let seen = Seen {
-        types: types.map(str::to_owned).collect(),
-        complaints: tshark(&["-Y", "_ws.malformed || _ws.expert.severity == \"Error\""]),
-    };
+    for line in lines.lines() {
+        let fields: Vec<&str> = line.split('\t').collect();
+        // A field has a value for each message in a packet.
+        let types = fields[0].split(',').filter(|number| !number.is_empty());
+        seen.types.extend(types.map(str::to_owned));
+        let has_error = fields[2]
+            .split(',')
+            .any(|severity| severity == SEVERITY_OF_ERRORS);
+        if !fields[1].is_empty() || has_error {
+            seen.complaints.push(line.to_owned());
+        }
+    }
     let _ = std::fs::remove_file(&path);
     seen
 }

@@ -349,3 +349,18 @@ fn wireshark_finds_nothing_malformed_in_what_we_send() {
         }
     }
 }
+
+#[test]
+fn wireshark_would_find_a_message_that_is_malformed() {
+    if !peers::has_program_or_skip("tshark") {
+        return;
+    }
+    // A request of GIOP 1.2 whose operation is longer than the message.
+    let mut request = b"GIOP\x01\x02\0\0\0\0\0\x18".to_vec();
+    for word in [1u32, 3 << 24, 0, 1, 0, 0xffff] {
+        request.extend(word.to_be_bytes());
+    }
+    let seen = capture::dissect(&[(true, request)]);
+    assert_eq!(seen.types, ["0"]);
+    assert_ne!(seen.complaints, [""; 0]);
+}

@@ -527,19 +527,24 @@ impl<T> Connection<T> {
         if !is_accepted {
             return Ok(None);
         }
-        match selected {
-            Some(code_sets) if !code_sets.are_known() => {
+        if let Some(code_sets) = selected {
+            let is_twoway = request.head.response != ResponseExpected::None;
+            if is_twoway && !code_sets.are_known() {
                 let exception = SystemException {
                     kind: Kind::CodesetIncompatible,
                     minor: OMG_MINOR | 1,
                     completed: Completion::No,
                 };
-                // A oneway request has nobody to tell; the next twoway one has.
-                let _ = self.reply_system_exception(request.id, exception);
+                let sent = self.reply_system_exception(request.id, exception);
+                debug_assert!(
+                    sent.is_ok(),
+                    "it was accepted, and an exception has an encoding"
+                );
                 return Ok(None);
             }
-            Some(code_sets) => self.code_sets = code_sets,
-            None => {}
+            // Nobody waits for an answer to a oneway request. It is dispatched, and text in it is an error that the
+            // driver can count.
+            self.code_sets = code_sets;
         }
         request.body.set_code_sets(self.code_sets);
         Ok(Some(ConnectionEvent::Request(request)))

@@ -119,6 +119,24 @@ fn a_client_with_an_unknown_code_set_is_told_so() {
 }
 
 #[test]
+fn text_of_a_oneway_request_in_an_unknown_code_set_is_an_error_and_no_loss() {
+    let code_sets = CodeSets {
+        narrow: CodeSet(0x1234),
+        wide: None,
+    };
+    let (mut client, mut server) = pair(ConnectionSettings {
+        code_sets,
+        ..Default::default()
+    });
+    let write = |encoder: &mut Encoder| encoder.string_bytes(b"abc");
+    let sent = client.send_request(head(ResponseExpected::None), 1, write);
+    sent.expect("it is active");
+    let request = next_request(&mut server, &mut output(&mut client));
+    let text = request.body.decoder().string("text");
+    assert!(text.is_err_and(|error| error.to_string().contains("0x00001234")));
+}
+
+#[test]
 fn a_server_answers_in_the_version_of_the_request() {
     for version in [Version::V1_0, Version::V1_1, Version::V1_2] {
         let settings = ConnectionSettings {

@@ -191,3 +191,27 @@ fn giop_1_0_has_no_flag_for_fragments() {
     bytes[6] |= 2;
     assert!(!message(&bytes).header.has_more);
 }
+
+#[test]
+fn a_body_that_ends_before_it_is_aligned_is_refused() {
+    // No arguments, so that no gap is written.
+    let head = RequestHead {
+        target: Target::Key(Bytes::from_static(b"key")),
+        operation: "op".to_owned(),
+        response: ResponseExpected::Target,
+        contexts: Vec::new(),
+    };
+    let empty = head.encode(RequestId(1), format(Version::V1_2), |_| Ok(()));
+    let empty = empty.expect("it is short");
+    assert_ne!(empty.len() % 8, 0);
+    let with = |count: usize| {
+        let mut header = message(&empty).header;
+        header.body_len += count as u32;
+        let bytes = [&header.to_bytes()[..], &empty[12..], &vec![0; count]].concat();
+        Request::decode(&message(&bytes)).map(|request| request.body.bytes.len())
+    };
+    let gap = 8 - empty.len() % 8;
+    assert_eq!(with(0), Ok(0));
+    assert!(with(gap - 1).is_err());
+    assert_eq!((with(gap), with(gap + 3)), (Ok(0), Ok(3)));
+}
