@@ -1,13 +1,13 @@
-//! What an interface is where a topic has one type.
+//! The type of the events of an interface, where a topic has one type.
 
 use floe_slice::model::{DefinitionId, DefinitionKind, Model, Operation, Type};
 
 /// The one type of the events of an interface, inherited operations included.
 #[derive(Debug)]
 pub enum EventType<'m> {
-    /// An interface with one operation is what that operation carries.
+    /// The interface has one operation: the type is the one of its payload.
     One(EventOperation<'m>),
-    /// An interface with several is a choice between what they carry, told apart by the operation.
+    /// The interface has several: a choice between their payloads, told apart by the operation.
     Choice(Vec<EventOperation<'m>>),
 }
 
@@ -22,7 +22,7 @@ pub struct EventOperation<'m> {
     pub payload: Payload,
 }
 
-/// What an event carries.
+/// The payload of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Payload {
     /// The operation has one parameter, a struct that is always there: that struct.
@@ -57,7 +57,7 @@ pub fn event_type(
     })
 }
 
-/// What an event of this operation carries.
+/// The payload of the events of an operation.
 pub fn payload(model: &Model, operation: &Operation) -> Payload {
     let mut inputs = operation.inputs();
     if let (Some(parameter), None) = (inputs.next(), inputs.next())

@@ -57,7 +57,7 @@ impl World {
         }
     }
 
-    /// What is equal for two names that the world cannot tell apart.
+    /// The form in which names that the world cannot tell apart are equal.
     pub fn folded(self, name: &str) -> String {
         match self {
             Self::Idl => name.to_ascii_lowercase(),

@@ -94,7 +94,7 @@ struct Document<'m> {
     model: &'m Model,
     options: &'m WsdlOptions,
     naming: Naming<'m>,
-    /// What is written, in order.
+    /// The definitions that are written, in order.
     definitions: Vec<DefinitionId>,
     namespaces: Namespaces,
 }
