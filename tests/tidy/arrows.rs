@@ -53,13 +53,23 @@ struct Arrows {
 impl Arrows {
     fn of(package: &str, path: &str) -> Option<Self> {
         let (uses, pure): (&[&str], bool) = match package {
-            "floe-wire" | "floe-giop" | "floe-rtps" | "floe-amqp" | "floe-slice" | "floe-access" => (&[], true),
+            "floe-wire" | "floe-giop" | "floe-rtps" | "floe-amqp" | "floe-slice"
+            | "floe-access" => (&[], true),
             "floe-codegen" => (&["floe-slice"], true),
             "floe-dynamic" => (&["floe-slice", "floe-wire"], true),
             "floe" => (&["floe-wire"], false),
             "floe-metrics" => (&["floe"], false),
             "floe-hub" | "floe-gateway" => (&["floe", "floe-access", "floe-metrics"], false),
-            "floe-bridges" => (&["floe", "floe-dynamic", "floe-giop", "floe-rtps", "floe-amqp"], false),
+            "floe-bridges" => (
+                &[
+                    "floe",
+                    "floe-dynamic",
+                    "floe-giop",
+                    "floe-rtps",
+                    "floe-amqp",
+                ],
+                false,
+            ),
             "floe-lab" => (&["floe", "floe-hub", "floe-gateway"], false),
             "floe-cli" => (&COMMAND_USES, false),
             "floe-tests" | "floe-fuzz" => (&BELOW_THE_COMMAND, false),
@@ -108,8 +118,8 @@ impl Arrows {
 /// Build scripts compile contracts; below the runtime there are none, and the runtime commits what it generates.
 fn builds_with(package: &str) -> &'static [&'static str] {
     match package {
-        "floe-wire" | "floe-giop" | "floe-rtps" | "floe-amqp" | "floe-slice" | "floe-codegen" | "floe-dynamic" | "floe"
-        | "xtask" => &[],
+        "floe-wire" | "floe-giop" | "floe-rtps" | "floe-amqp" | "floe-slice" | "floe-codegen"
+        | "floe-dynamic" | "floe" | "xtask" => &[],
         _ => &["floe-codegen"],
     }
 }

@@ -14,7 +14,7 @@ use floe::contracts::ice_storm::QoS;
 use floe::encoding::Decoder;
 use floe::{DecodeError, EncodingVersion, Identity, Reference};
 
-/// What an IceStorm kept.
+/// The contents of the database of an IceStorm.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct IceStormExport {
     /// Its topics, in the order of their names.
@@ -169,7 +169,7 @@ impl std::fmt::Display for ExportError {
 mod tests {
     use super::*;
 
-    /// What icestormdb 3.7.8 wrote: three topics, two links, four subscribers.
+    /// An export of icestormdb 3.7.8: three topics, two links, four subscribers.
     const RECORDED: &[u8] = include_bytes!("../../../tests/vectors/icestorm-export/3.7.8.bin");
 
     #[test]

@@ -51,14 +51,14 @@ pub(crate) struct Migrate {
 /// Bytes of an export. A subscriber takes about 200.
 const EXPORT_LEN_MAX: usize = 1 << 30;
 
-/// What became of a topic, subscriber or link.
+/// The end of a topic, subscriber or link that is migrated.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Made {
+enum Migrated {
     Made,
     /// The hub has it already.
     There,
     /// It was not tried.
-    WouldBeMade,
+    NotTried,
     Failed(String),
 }
 
@@ -152,10 +152,10 @@ impl Migrate {
                             .subscribe_and_get_publisher(qos, Some(&subscriber))
                             .await;
                         match subscribed {
-                            Ok(_) => Made::Made,
-                            Err(SubscribeError::AlreadySubscribed(_)) => Made::There,
+                            Ok(_) => Migrated::Made,
+                            Err(SubscribeError::AlreadySubscribed(_)) => Migrated::There,
                             Err(SubscribeError::Invoke(error)) => self.failed(error)?,
-                            Err(error) => Made::Failed(error.to_string()),
+                            Err(error) => Migrated::Failed(error.to_string()),
                         }
                     }
                 };
@@ -210,22 +210,22 @@ impl Migrate {
         &self,
         manager: &TopicManagerProxy,
         name: &str,
-    ) -> Result<(Made, Option<TopicProxy>), Failure> {
+    ) -> Result<(Migrated, Option<TopicProxy>), Failure> {
         match manager.retrieve(name).await {
-            Ok(topic) => return Ok((Made::There, Some(topic).filter(|_| !self.dry_run))),
+            Ok(topic) => return Ok((Migrated::There, Some(topic).filter(|_| !self.dry_run))),
             Err(NoSuchTopicError::NoSuchTopic(_)) => {}
             Err(NoSuchTopicError::Invoke(error)) => {
                 return Err(self.hub.unanswered(error.into()));
             }
-            Err(error) => return Ok((Made::Failed(error.to_string()), None)),
+            Err(error) => return Ok((Migrated::Failed(error.to_string()), None)),
         }
         if self.dry_run {
-            return Ok((Made::WouldBeMade, None));
+            return Ok((Migrated::NotTried, None));
         }
         match manager.create(name).await {
-            Ok(topic) => Ok((Made::Made, Some(topic))),
+            Ok(topic) => Ok((Migrated::Made, Some(topic))),
             Err(TopicExistsError::Invoke(error)) => Ok((self.failed(error)?, None)),
-            Err(error) => Ok((Made::Failed(error.to_string()), None)),
+            Err(error) => Ok((Migrated::Failed(error.to_string()), None)),
         }
     }
 
@@ -234,42 +234,42 @@ impl Migrate {
         from: Option<&TopicProxy>,
         to: Option<TopicProxy>,
         cost: i32,
-    ) -> Result<Made, Failure> {
+    ) -> Result<Migrated, Failure> {
         let (Some(from), Some(to)) = (from, to) else {
             return Ok(self.without_topic());
         };
         Ok(match from.link(Some(&to), cost).await {
-            Ok(()) => Made::Made,
-            Err(LinkExistsError::LinkExists(_)) => Made::There,
+            Ok(()) => Migrated::Made,
+            Err(LinkExistsError::LinkExists(_)) => Migrated::There,
             Err(LinkExistsError::Invoke(error)) => self.failed(error)?,
-            Err(error) => Made::Failed(error.to_string()),
+            Err(error) => Migrated::Failed(error.to_string()),
         })
     }
 
-    /// What becomes of something whose topic is not there.
-    fn without_topic(&self) -> Made {
+    /// The end of something whose topic is not there.
+    fn without_topic(&self) -> Migrated {
         match self.dry_run {
-            true => Made::WouldBeMade,
-            false => Made::Failed("its topic could not be made".to_owned()),
+            true => Migrated::NotTried,
+            false => Migrated::Failed("its topic could not be made".to_owned()),
         }
     }
 
-    /// What the hub refuses is one failure among others. If it does not answer, the command ends.
-    fn failed(&self, error: InvokeError) -> Result<Made, Failure> {
+    /// A refusal of the hub is one failure among others. If it does not answer, the command ends.
+    fn failed(&self, error: InvokeError) -> Result<Migrated, Failure> {
         match &error {
-            InvokeError::System(_) => Ok(Made::Failed(Failure::from(error).to_string())),
+            InvokeError::System(_) => Ok(Migrated::Failed(Failure::from(error).to_string())),
             _ => Err(self.hub.unanswered(error.into())),
         }
     }
 }
 
 impl Report {
-    fn add(&mut self, kind: &str, topic: &str, name: &str, made: Made) {
+    fn add(&mut self, kind: &str, topic: &str, name: &str, made: Migrated) {
         let result = match made {
-            Made::Made => "made".to_owned(),
-            Made::There => "there already".to_owned(),
-            Made::WouldBeMade => "would be made".to_owned(),
-            Made::Failed(reason) => {
+            Migrated::Made => "made".to_owned(),
+            Migrated::There => "there already".to_owned(),
+            Migrated::NotTried => "would be made".to_owned(),
+            Migrated::Failed(reason) => {
                 self.failed += 1;
                 format!("failed: {reason}")
             }

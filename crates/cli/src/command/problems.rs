@@ -236,12 +236,19 @@ mod tests {
 
     #[test]
     fn a_durable_subscription_is_a_problem_by_its_events_and_by_their_age() {
-        let mut own = DurableSubscriptionStatus::default();
-        own.name = "d".to_owned();
-        (own.behind, own.lag_bytes, own.lag_age, own.away) = (5_010, 2048, 2_000_000, 61_000_000);
-        let mut topic = DurableTopicStatus::default();
-        topic.name = "t".to_owned();
-        topic.subscriptions = vec![own];
+        let own = DurableSubscriptionStatus {
+            name: "d".to_owned(),
+            behind: 5_010,
+            lag_bytes: 2048,
+            lag_age: 2_000_000,
+            away: 61_000_000,
+            ..DurableSubscriptionStatus::default()
+        };
+        let mut topic = DurableTopicStatus {
+            name: "t".to_owned(),
+            subscriptions: vec![own],
+            ..DurableTopicStatus::default()
+        };
         let found = |topic: &DurableTopicStatus| {
             let hub = HubOverview::default();
             problems(&overview(hub, vec![topic.clone()]), &Thresholds::default())

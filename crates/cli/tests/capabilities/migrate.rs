@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 
 use crate::hub::Hub;
 
-/// What icestormdb 3.7.8 wrote: three topics, two links, four subscribers.
+/// An export of icestormdb 3.7.8: three topics, two links, four subscribers.
 const EXPORT: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../../tests/vectors/icestorm-export/3.7.8.bin"

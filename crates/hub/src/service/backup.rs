@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use floe::regular_file;
 
+use super::durable::KeptFile;
 use super::registry::Registry;
 use super::topic::Topic;
 use crate::contracts::floe::{BackupPart, BackupRefused};
@@ -29,14 +30,14 @@ pub(crate) struct Backups {
 
 /// A backup that is under way.
 struct BackupSession {
-    /// What names it.
+    /// Its name, which the client gives.
     id: String,
     /// The copy of the store.
     store: PathBuf,
     /// The durable topics whose files are to be read, the first one being read.
     topics: VecDeque<Arc<Topic>>,
     /// The files that are to be read before the next topic.
-    files: VecDeque<BackupFile>,
+    files: VecDeque<KeptFile>,
     /// The file that is being read.
     open: Option<OpenFile>,
     /// How many answers were given.
@@ -44,17 +45,6 @@ struct BackupSession {
     /// The last answer, in case that it did not arrive.
     last: Vec<BackupPart>,
     used: Instant,
-}
-
-/// A file that is to be read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct BackupFile {
-    /// Where it is.
-    pub(crate) path: PathBuf,
-    /// Its name in the backup, relative to the data directory.
-    pub(crate) name: String,
-    /// True if the backup goes on without it.
-    pub(crate) may_vanish: bool,
 }
 
 /// A file that is being read.
@@ -95,7 +85,7 @@ impl Backups {
         }
         let (store, topics) = registry.copy_store().map_err(refused)?;
         let id = format!("{:016x}", RandomState::new().hash_one(0));
-        let copies = store::FILES.map(|name| BackupFile {
+        let copies = store::FILES.map(|name| KeptFile {
             path: store.clone(),
             name: name.to_owned(),
             may_vanish: false,
@@ -287,7 +277,7 @@ impl OpenFile {
 }
 
 /// Opens a file; `None` if it has vanished and may.
-fn open(file: BackupFile) -> Result<Option<OpenFile>, BackupRefused> {
+fn open(file: KeptFile) -> Result<Option<OpenFile>, BackupRefused> {
     let opened = regular_file::open(&file.path, OpenOptions::new().read(true));
     let opened = opened.and_then(|opened| Ok((opened.metadata()?.len(), opened)));
     match opened {

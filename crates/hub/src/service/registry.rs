@@ -27,9 +27,8 @@ use floe::{Adapter, Communicator, Identity};
 use deliveries::Deliveries;
 pub(crate) use subscriptions::{check_may_pull, look_for_former, pull_identity};
 
-use super::backup::{BackupFile, Backups};
 use super::directory::ObjectDirectory;
-use super::durable::{LogFolders, TopicLog};
+use super::durable::{KeptFile, LogFolders, TopicLog};
 use super::guard::Guard;
 use super::latency::Latencies;
 use super::pace::Pace;
@@ -63,7 +62,6 @@ pub(crate) struct Registry {
     counts: RecipientCounts,
     /// The bytes that each queue may have at most while all of them together have too much; 0 otherwise.
     queue_cut: AtomicU64,
-    backups: Arc<Backups>,
 }
 
 /// The adapters at which clients find the objects of a hub.
@@ -138,7 +136,6 @@ impl Registry {
             guard,
             counts: RecipientCounts::default(),
             queue_cut: AtomicU64::new(0),
-            backups: Arc::default(),
             settings: LiveSettings::new(settings),
             adapters: OnceLock::new(),
             started: Instant::now(),
@@ -249,11 +246,6 @@ impl Registry {
         self.guard.users()
     }
 
-    /// The backup that is under way.
-    pub(crate) fn backups(&self) -> &Arc<Backups> {
-        &self.backups
-    }
-
     /// Copies the store to a file beside it while no change is made. Returns its path, and the durable topics that the
     /// store has. It waits for the disk.
     ///
@@ -270,7 +262,7 @@ impl Registry {
     ///
     /// # Errors
     /// If there are none, or the system refuses.
-    pub(crate) fn files_of(&self, topic: &str) -> io::Result<Vec<BackupFile>> {
+    pub(crate) fn files_of(&self, topic: &str) -> io::Result<Vec<KeptFile>> {
         self.logs.files_of(topic)
     }
 

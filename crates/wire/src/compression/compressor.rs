@@ -100,10 +100,10 @@ impl StreamCompressor {
             };
             match packed {
                 // This is sent even if it became longer, because later messages are coded against it.
-                Some(Packed::InStream(packed)) => {
+                Some(PackedBody::InStream(packed)) => {
                     append_packed(buffer, message, Compression::ZstdStream, &packed);
                 }
-                Some(Packed::Alone(packed)) if BODY + packed.len() < message.len() => {
+                Some(PackedBody::Alone(packed)) if BODY + packed.len() < message.len() => {
                     append_packed(buffer, message, Compression::Zstd, &packed);
                 }
                 _ => buffer.extend_from_slice(message),
@@ -112,29 +112,29 @@ impl StreamCompressor {
     }
 
     #[cfg(feature = "zstd")]
-    fn pack(&mut self, body: &[u8]) -> Option<Packed> {
+    fn pack(&mut self, body: &[u8]) -> Option<PackedBody> {
         let stream = match &mut self.stream {
             Some(stream) => stream,
             none => {
                 let permit = self.limit.as_ref().map(StreamLimit::take);
                 if matches!(permit, Some(None)) {
-                    return super::zstd::pack(body).map(Packed::Alone);
+                    return super::zstd::pack(body).map(PackedBody::Alone);
                 }
                 none.insert(super::stream::StreamEncoder::new(permit.flatten())?)
             }
         };
-        stream.pack(body).map(Packed::InStream)
+        stream.pack(body).map(PackedBody::InStream)
     }
 
     #[cfg(not(feature = "zstd"))]
-    fn pack(&mut self, _body: &[u8]) -> Option<Packed> {
+    fn pack(&mut self, _body: &[u8]) -> Option<PackedBody> {
         None
     }
 }
 
 /// The body of a message, compressed.
 #[cfg_attr(not(feature = "zstd"), allow(dead_code))]
-enum Packed {
+enum PackedBody {
     /// Against those before it.
     InStream(Vec<u8>),
     /// By itself.

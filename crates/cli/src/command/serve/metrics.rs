@@ -28,7 +28,7 @@ use text_format::TextFormat;
 pub(super) struct Services {
     pub(super) hub: Option<HubView>,
     pub(super) gateway: Option<GatewayView>,
-    /// Whose connections they have.
+    /// The owner of their connections.
     pub(super) communicator: Communicator,
     /// True if they tell of each subscriber.
     pub(super) has_subscribers: bool,

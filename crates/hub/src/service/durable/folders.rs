@@ -26,7 +26,6 @@ use tokio::runtime::Handle;
 use super::log_counts::LogCounts;
 use super::topic_log::TopicLog;
 use crate::log::{EventLog, LogSettings, SegmentLog, is_lasting};
-use crate::service::backup::BackupFile;
 use crate::service::catch_up::CatchUp;
 use crate::service::user_accounts::UserAccounts;
 use crate::settings::{DurableSettings, StoreSettings};
@@ -44,6 +43,17 @@ pub(crate) struct LogFolders {
 
 /// The folder of all of them.
 const TOPICS: &str = "topics";
+/// A file of the data directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct KeptFile {
+    /// Where it is.
+    pub(crate) path: PathBuf,
+    /// Its name relative to the data directory, with `/` between folders.
+    pub(crate) name: String,
+    /// True if the hub may remove it at any time.
+    pub(crate) may_vanish: bool,
+}
+
 /// The file with the name of the topic.
 const NAME: &str = "name";
 /// The file that becomes [`NAME`].
@@ -219,11 +229,11 @@ impl LogFolders {
     ///
     /// # Errors
     /// If the topic has none, or the system refuses.
-    pub(crate) fn files_of(&self, topic: &str) -> io::Result<Vec<BackupFile>> {
+    pub(crate) fn files_of(&self, topic: &str) -> io::Result<Vec<KeptFile>> {
         let root = self.root.as_ref().ok_or(ErrorKind::NotFound)?;
         let folder = found(root, topic).ok_or(ErrorKind::NotFound)?;
         let within = folder.file_name().unwrap_or_default().to_string_lossy();
-        let file = |part: &str, name: &str, may_vanish| BackupFile {
+        let file = |part: &str, name: &str, may_vanish| KeptFile {
             path: folder.join(part).join(name),
             name: format!("{TOPICS}/{within}/{part}{name}"),
             may_vanish,

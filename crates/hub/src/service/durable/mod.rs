@@ -32,7 +32,7 @@ mod sticky_events;
 mod topic_log;
 
 pub(crate) use delivery::{Batch, Delivery, HasRead, Readable, ToRead};
-pub(crate) use folders::LogFolders;
+pub(crate) use folders::{KeptFile, LogFolders};
 pub(crate) use presence::PresenceReport;
 pub(crate) use progress::SubscriptionLag;
 pub(crate) use pull::pull;

@@ -20,7 +20,7 @@ impl BackupServant {
     pub(super) fn new(registry: &Arc<Registry>) -> Self {
         Self {
             registry: registry.clone(),
-            backups: registry.backups().clone(),
+            backups: Arc::default(),
         }
     }
 
