@@ -97,7 +97,7 @@ pub(crate) enum Command {
     Decode(decode::Decode),
     /// Encodes JSON to the bytes of the wire, for debugging
     Encode(encode::Encode),
-    /// Checks, formats, compares and documents Slice files, and generates Rust or JSON
+    /// Checks, formats, compares and documents Slice files, and generates Rust, JSON, IDL or WSDL
     Slice {
         #[command(subcommand)]
         command: slice::Slice,

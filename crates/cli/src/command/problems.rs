@@ -219,7 +219,7 @@ mod tests {
         assert_eq!(
             problems(&overview(hub.clone(), Vec::new()), &thresholds),
             [
-                "1 event was lost because the queue of a subscriber was full or the log had dropped them (topic `t`, subscriber `s`, \
+                "1 event was lost because the queue of a subscriber was full (topic `t`, subscriber `s`, \
                  last 4s ago)",
                 "2 more events were lost elsewhere",
                 "an event has waited 11 s for its subscriber",

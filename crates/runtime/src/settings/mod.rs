@@ -40,7 +40,7 @@ pub struct Settings {
     /// needs more is closed, with a logged line. Less than 16 KiB of a connection are not counted. Default 256 MiB, or
     /// one message of [`message_size_max`](Self::message_size_max) if that is more.
     pub reply_memory_max: usize,
-    /// Streams of [`Compression::ZstdStream`](crate::Compression::ZstdStream) that all connections together may have, one for each
+    /// Streams of [`Compression::ZstdStream`] that all connections together may have, one for each
     /// direction. Each holds 1.2 MiB to receive or 3 MiB to send while its connection is open. A peer that begins one more loses
     /// its connection, with a logged line; this side sends messages that are compressed one by one instead. Default 64.
     pub compression_streams_max: usize,
