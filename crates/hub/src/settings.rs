@@ -202,6 +202,9 @@ impl Default for HubSettings {
     }
 }
 
+/// A history without a limit in bytes has at most this many.
+const HISTORY_BYTES_DEFAULT: u64 = 64 << 20;
+
 impl HubSettings {
     /// The names of the fields that differ and take effect only at the next start.
     pub fn fixed_differences(&self, other: &Self) -> Vec<&'static str> {
@@ -278,7 +281,9 @@ impl HubSettings {
 
     /// Returns how long this topic remembers its events in memory, if it is not durable.
     pub(crate) fn history_of(&self, topic: &str) -> Option<DurableSettings> {
-        let retention = self.histories.get(topic)?.clone();
+        let mut retention = self.histories.get(topic)?.clone();
+        // Peers choose how many keys there are.
+        retention.bytes.get_or_insert(HISTORY_BYTES_DEFAULT);
         Some(DurableSettings {
             retention,
             ..DurableSettings::default()

@@ -34,6 +34,10 @@ pub struct HubLimits {
     /// their way to each subscriber. Beyond it, the longest queues become shorter. Default 1 GiB. It is checked several
     /// times a second, so that it may be exceeded for a moment.
     pub queue_bytes: usize,
+    /// Publishers with numbered events that all durable topics and histories remember together, to store what they send again
+    /// once. Each takes about half a kilobyte. Beyond it, a topic forgets the one that was silent longest, but for 100 that each
+    /// may have. Default 50,000.
+    pub publisher_names: usize,
     /// Entries in the quality of service of a subscription. Unknown ones are ignored and kept, as in IceStorm, and count.
     /// Default 64.
     pub qos_entries: usize,
@@ -59,6 +63,7 @@ impl Default for HubLimits {
             durable_topics: 5_000,
             durable_subscriptions: 10_000,
             queue_bytes: 1024 * 1024 * 1024,
+            publisher_names: 50_000,
             qos_entries: 64,
             qos_bytes: 4 * 1024,
             proxy_bytes: 8 * 1024,
@@ -77,6 +82,8 @@ pub(crate) struct Usage {
     pub(crate) durable_subscriptions: usize,
     /// Bytes of queued events.
     pub(crate) queue_bytes: usize,
+    /// Publishers that topics remember.
+    pub(crate) publisher_names: usize,
 }
 
 impl Usage {
@@ -133,7 +140,7 @@ impl Usage {
     }
 
     /// The use of each limit, by the name of its setting.
-    pub(crate) fn of_limits(&self, limits: &HubLimits) -> [LimitUse; 6] {
+    pub(crate) fn of_limits(&self, limits: &HubLimits) -> [LimitUse; 7] {
         [
             ("limits.topics", self.topics, limits.topics),
             (
@@ -153,6 +160,11 @@ impl Usage {
                 limits.durable_subscriptions,
             ),
             ("limits.queue-bytes", self.queue_bytes, limits.queue_bytes),
+            (
+                "limits.publisher-names",
+                self.publisher_names,
+                limits.publisher_names,
+            ),
         ]
         .map(|(setting, used, limit)| LimitUse {
             setting,

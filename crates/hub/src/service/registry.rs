@@ -130,7 +130,12 @@ impl Registry {
         let guard = Arc::new(Guard::new(&settings));
         let catch_up = deliveries.ready().catch_up();
         let registry = Arc::new(Self {
-            logs: LogFolders::new(&settings.store, catch_up, guard.users().clone()),
+            logs: LogFolders::new(
+                &settings.store,
+                catch_up,
+                guard.users().clone(),
+                settings.limits.publisher_names,
+            ),
             deliveries,
             recent_losses: RecentLosses::default(),
             guard,
@@ -189,6 +194,8 @@ impl Registry {
         let pending = self.settings.replace(settings.clone());
         self.deliveries.set_pace(&settings);
         self.guard.replace(&settings);
+        let names = settings.limits.publisher_names;
+        self.logs.counts().publishers().set_max(names);
         pending
     }
 
@@ -295,6 +302,7 @@ impl Registry {
             durable_topics: self.logs.counts().topics(),
             durable_subscriptions: self.logs.counts().subscriptions(),
             queue_bytes: self.counts.queue_bytes.load(Ordering::Relaxed),
+            publisher_names: self.logs.counts().publishers().used(),
         }
     }
 

@@ -178,7 +178,7 @@ pub(super) fn settings() -> Vec<Setting> {
             field: limit!(bytes of history),
             example: "\"1 MiB\"",
             effect: Effect::Immediate,
-            meaning: "How many bytes it remembers.",
+            meaning: "How many bytes it remembers; 64 MiB if this is not set.",
         },
         Setting {
             key: "topic.NAME.history.events",

@@ -89,6 +89,14 @@ fn of_hub() -> Vec<Setting> {
             meaning: "How long the events may be together that wait for subscribers of all topics. If they are longer, the longest queues \
                       are shortened until there is room.",
         },
+        Setting {
+            key: "limits.publisher-names",
+            field: Field::Count(|draft| &mut draft.hub().limits.publisher_names),
+            example: "10000",
+            effect: Effect::Immediate,
+            meaning: "How many publishers with numbered events all topics together remember, to store once what they send again. Beyond it, a topic \
+                      forgets the one that was silent longest, but for 100 that each may have.",
+        },
     ]
 }
 

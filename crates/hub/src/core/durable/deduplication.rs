@@ -1,6 +1,9 @@
 //! Which events of a publisher have come before.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use super::publisher_names::PublisherNames;
 
 /// Recognizes events that a publisher sends again because it does not know whether they arrived.
 ///
@@ -15,6 +18,8 @@ pub(crate) struct Deduplication {
     /// Counts the events, to order the publishers.
     uses: u64,
     publishers_max: usize,
+    /// The limit of all topics together.
+    all: Arc<PublisherNames>,
 }
 
 /// The verdict about an event of a publisher.
@@ -51,9 +56,10 @@ struct RecentNumbers {
 }
 
 impl Deduplication {
-    /// Creates an empty memory for at most this many publishers.
-    pub(crate) fn new(publishers_max: usize) -> Self {
+    /// Creates an empty memory for at most this many publishers, and not more than all topics together may have.
+    pub(crate) fn new(publishers_max: usize, all: Arc<PublisherNames>) -> Self {
         Self {
+            all,
             publishers: HashMap::new(),
             by_use: BTreeMap::new(),
             uses: 0,
@@ -82,9 +88,11 @@ impl Deduplication {
             }
             return;
         }
-        if self.publishers.len() >= self.publishers_max
+        let known = self.publishers.len();
+        if (known >= self.publishers_max || !self.all.take(known))
             && let Some((_, silent)) = self.by_use.pop_first()
         {
+            // The new one gets its place.
             self.publishers.remove(&silent);
         }
         let mut window = RecentNumbers {
@@ -104,6 +112,12 @@ impl Deduplication {
         {
             window.seen[index(number)] &= !bit(number);
         }
+    }
+}
+
+impl Drop for Deduplication {
+    fn drop(&mut self) {
+        self.all.give_back(self.publishers.len());
     }
 }
 
@@ -157,11 +171,16 @@ mod tests {
 
     use proptest::prelude::*;
 
+    use super::super::publisher_names::OF_TOPIC_MIN;
     use super::*;
+
+    fn few(publishers_max: usize) -> Deduplication {
+        Deduplication::new(publishers_max, Arc::new(PublisherNames::new(1000)))
+    }
 
     #[test]
     fn events_that_come_again_are_duplicates_in_any_order() {
-        let mut known = Deduplication::new(2);
+        let mut known = few(2);
         for number in [3, 1, 2, 7] {
             assert_eq!(known.judge("p", number), Novelty::New);
             known.note("p", number);
@@ -178,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_number_that_no_publisher_reaches_takes_no_name_away() {
-        let mut known = Deduplication::new(2);
+        let mut known = few(2);
         assert_eq!(known.judge("p", u64::MAX), Novelty::TooFar);
         assert_eq!(known.judge("p", FIRST_MAX), Novelty::New);
         known.note("p", 7);
@@ -189,8 +208,32 @@ mod tests {
     }
 
     #[test]
+    fn topics_remember_no_more_publishers_than_all_of_them_may_but_a_few_each() {
+        let all = Arc::new(PublisherNames::new(3 * OF_TOPIC_MIN));
+        let topic = || Deduplication::new(10 * OF_TOPIC_MIN, all.clone());
+        let fill = |known: &mut Deduplication| {
+            for number in 0..5 * OF_TOPIC_MIN {
+                known.note(&format!("p{number}"), 1);
+            }
+        };
+        let (mut first, mut second) = (topic(), topic());
+        fill(&mut first);
+        assert_eq!((first.publishers.len(), all.used()), (300, 300));
+        fill(&mut second);
+        assert_eq!((second.publishers.len(), all.used()), (100, 400));
+        assert_eq!(second.by_use.len(), 100);
+        assert_eq!(second.judge("p499", 1), Novelty::Duplicate);
+        drop(first);
+        assert_eq!(all.used(), 100);
+        fill(&mut second);
+        assert_eq!((second.publishers.len(), all.used()), (300, 300));
+        drop(second);
+        assert_eq!(all.used(), 0);
+    }
+
+    #[test]
     fn the_publisher_that_was_silent_longest_is_forgotten() {
-        let mut known = Deduplication::new(2);
+        let mut known = few(2);
         for publisher in ["a", "b", "a", "c"] {
             known.note(publisher, 1);
         }
@@ -205,7 +248,7 @@ mod tests {
         fn an_event_is_a_duplicate_exactly_if_it_came_before(
             steps in prop::collection::vec((0..4 * WINDOW, any::<bool>()), 1..200),
         ) {
-            let mut known = Deduplication::new(1);
+            let mut known = few(1);
             let mut model = BTreeSet::new();
             for (number, is_forgotten) in steps {
                 let highest = model.last().copied();

@@ -9,7 +9,7 @@
 //! - `reading.rs`: what a subscriber asks for that reads the log of its topic
 //! - `start.rs`: where a new durable subscription begins
 //! - `publication.rs`: what a publisher says in the context of its events
-//! - `deduplication.rs`: which events of a publisher have come before
+//! - `deduplication.rs`: which events of a publisher have come before; `publisher_names.rs`: how many publishers are remembered
 //! - `members.rs`: which members of a shared subscription can be reached, and which are forgotten
 //! - `missing.rs`: events that the log does not have any more
 //! - `overtaking.rs`: warns before the retention overtakes a subscription
@@ -26,6 +26,7 @@ mod missing;
 mod overtaking;
 mod position;
 mod publication;
+mod publisher_names;
 mod reading;
 mod redelivery;
 mod saved_position;
@@ -42,6 +43,7 @@ pub(crate) use missing::MissingEvents;
 pub(crate) use overtaking::{Overtaking, OvertakingNotice};
 pub(crate) use position::{NextEvent, NotAcknowledged, SubscriptionPosition};
 pub(crate) use publication::{LEVEL_KEY, LogPublication, NUMBER_KEY, PUBLISHER_KEY, publications};
+pub(crate) use publisher_names::PublisherNames;
 pub(crate) use reading::Reading;
 pub(crate) use redelivery::Redelivery;
 pub(crate) use saved_position::{PENDING_LIMIT, SavedPosition};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use floe::forwarding::Events;
 use tokio::sync::oneshot;
 
-use crate::core::durable::{Deduplication, Novelty};
+use crate::core::durable::{Deduplication, Novelty, PublisherNames};
 use crate::core::log::{Append, EventTime, Level, Origin};
 use crate::lock::Mutex;
 use crate::log::{Acknowledged, AppendError, EventLog};
@@ -45,10 +45,10 @@ pub(super) enum Arrival {
 }
 
 impl Arrivals {
-    /// Creates arrivals that remember at most this many publishers.
-    pub(super) fn new(publishers_max: usize) -> Self {
+    /// Creates arrivals that remember at most this many publishers, of those that all topics may remember together.
+    pub(super) fn new(publishers_max: usize, all: Arc<PublisherNames>) -> Self {
         Self {
-            known: Mutex::new(Deduplication::new(publishers_max)),
+            known: Mutex::new(Deduplication::new(publishers_max, all)),
             under_way: Arc::default(),
         }
     }

@@ -82,6 +82,7 @@ impl LogFolders {
         store: &StoreSettings,
         catch_up: &Arc<CatchUp>,
         users: Arc<UserAccounts>,
+        publishers_max: usize,
     ) -> Self {
         Self {
             root: match store {
@@ -89,7 +90,7 @@ impl LogFolders {
                 StoreSettings::Disk(data) => Some(data.join(TOPICS)),
             },
             catch_up: catch_up.clone(),
-            counts: Arc::new(LogCounts::new(users)),
+            counts: Arc::new(LogCounts::new(users, publishers_max)),
         }
     }
 

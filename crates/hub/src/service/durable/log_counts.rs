@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::core::durable::PublisherNames;
 use crate::service::user_accounts::{Counted, UserAccounts, UserName};
 
 /// How many logs there are on disk, and how many durable subscriptions they have.
@@ -10,13 +11,16 @@ use crate::service::user_accounts::{Counted, UserAccounts, UserName};
 pub(crate) struct LogCounts {
     topics: AtomicUsize,
     subscriptions: AtomicUsize,
+    /// The publishers that all topics remember, those without a log on disk included.
+    publishers: Arc<PublisherNames>,
     /// The subscriptions of each user.
     users: Arc<UserAccounts>,
 }
 
 impl LogCounts {
-    pub(super) fn new(users: Arc<UserAccounts>) -> Self {
+    pub(super) fn new(users: Arc<UserAccounts>, publishers_max: usize) -> Self {
         Self {
+            publishers: Arc::new(PublisherNames::new(publishers_max)),
             topics: AtomicUsize::new(0),
             subscriptions: AtomicUsize::new(0),
             users,
@@ -29,6 +33,10 @@ impl LogCounts {
 
     pub(crate) fn subscriptions(&self) -> usize {
         self.subscriptions.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn publishers(&self) -> &Arc<PublisherNames> {
+        &self.publishers
     }
 
     pub(super) fn add_topic(&self) {

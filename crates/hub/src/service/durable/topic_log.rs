@@ -19,7 +19,7 @@ use super::log_counts::LogCounts;
 use super::log_source::LogSource;
 use super::position_file::PositionFile;
 use super::reader::Reader;
-use crate::core::durable::{LogPublication, Reading, publications};
+use crate::core::durable::{LogPublication, PublisherNames, Reading, publications};
 use crate::core::log::{Append, EventTime, Level, Position, ReadLimits, Retention};
 use crate::lock::{Mutex, RwLock};
 use crate::log::{Contents, EventLog, LogError, MemoryLog, ReadBatch, appended, readable};
@@ -96,7 +96,7 @@ impl TopicLog {
         counts: Arc<LogCounts>,
     ) -> Result<Arc<Self>, StoreError> {
         let topic: Arc<str> = topic.into();
-        let arrivals = Arrivals::new(PUBLISHERS_MAX);
+        let arrivals = Arrivals::new(PUBLISHERS_MAX, counts.publishers().clone());
         search(&*log, &arrivals)
             .map_err(|error| StoreError::because("cannot read the log of a topic", error))?;
         let read = |error| {
@@ -152,12 +152,13 @@ impl TopicLog {
         topic: &str,
         settings: DurableSettings,
         catch_up: &Arc<CatchUp>,
+        publishers: Arc<PublisherNames>,
     ) -> Arc<Self> {
         Arc::new(Self {
             topic: topic.into(),
             log: Arc::new(MemoryLog::new(settings.retention.clone())),
             settings: Arc::new(RwLock::new(settings)),
-            arrivals: Arrivals::new(PUBLISHERS_MAX),
+            arrivals: Arrivals::new(PUBLISHERS_MAX, publishers),
             lifespan: Arc::default(),
             catch_up: catch_up.clone(),
             positions: None,

@@ -39,7 +39,9 @@ impl Registry {
                 self.logs.open(topic, &settings.durable_of(topic))?
             }
             Some(history) => {
-                TopicLog::in_memory(topic, history, self.deliveries.ready().catch_up())
+                let publishers = self.logs.counts().publishers().clone();
+                let catch_up = self.deliveries.ready().catch_up();
+                TopicLog::in_memory(topic, history, catch_up, publishers)
             }
             None => return Ok(None),
         };

@@ -4,12 +4,16 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use super::*;
-use crate::core::durable::{OvertakingNotice, SavedPosition};
+use crate::core::durable::{OvertakingNotice, PublisherNames, SavedPosition};
 use crate::core::log::Retention;
 use crate::core::{HubLimits, Qos};
 use crate::log::{Damage, Done, LogError, Wake};
 use crate::service::destroyed_topics::tests::events;
 use crate::service::user_accounts::UserAccounts;
+
+fn publishers() -> Arc<PublisherNames> {
+    Arc::new(PublisherNames::new(1000))
+}
 
 #[test]
 fn fewer_long_events_are_searched_but_as_many_as_may_be_under_way() {
@@ -50,7 +54,12 @@ fn a_position_behind_the_end_of_its_log_is_stored_at_the_end() {
     let path = folder.0.join("d");
     let behind = SavedPosition::with_pending(11, [(2, 1), (9, 1)].into_iter());
     PositionFile::create(&path, "d", None, &behind).unwrap();
-    let log = TopicLog::in_memory("t", DurableSettings::default(), &Arc::default());
+    let log = TopicLog::in_memory(
+        "t",
+        DurableSettings::default(),
+        &Arc::default(),
+        publishers(),
+    );
     let end = log.contents().next;
     let reader = Reader::open(log.source(), &path).unwrap();
     assert_eq!(reader.progress().next, end);
@@ -83,7 +92,7 @@ fn readers_follow_the_level_of_their_topic() {
         acknowledge,
         ..DurableSettings::default()
     };
-    let log = TopicLog::in_memory("t", settings(Level::Synced), &Arc::default());
+    let log = TopicLog::in_memory("t", settings(Level::Synced), &Arc::default(), publishers());
     let source = log.source();
     assert_eq!(source.limits(1, 1).level, Level::Synced);
     log.reconfigure(settings(Level::Written));
@@ -97,7 +106,7 @@ fn a_subscription_that_the_retention_is_about_to_overtake_is_named_once() {
     PositionFile::create(&path, "d", None, &SavedPosition::at(1)).unwrap();
     let mut settings = DurableSettings::default();
     settings.retention.events = Some(10);
-    let log = TopicLog::in_memory("t", settings, &Arc::default());
+    let log = TopicLog::in_memory("t", settings, &Arc::default(), publishers());
     let reader = Reader::open(log.source(), &path).unwrap();
     let mut named = Vec::new();
     for count in 1..=30 {
@@ -186,9 +195,8 @@ fn other_subscriptions_are_found_while_a_new_one_waits_for_the_disk() {
         may_answer: Mutex::new(may_answer),
     });
     let catch_up = Arc::default();
-    let counts = Arc::new(LogCounts::new(Arc::new(UserAccounts::new(
-        HubLimits::default(),
-    ))));
+    let users = Arc::new(UserAccounts::new(HubLimits::default()));
+    let counts = Arc::new(LogCounts::new(users, 1000));
     let settings = DurableSettings::default();
     let log = TopicLog::open(
         "t",
@@ -226,7 +234,12 @@ fn other_subscriptions_are_found_while_a_new_one_waits_for_the_disk() {
 /// twice, as the guide says.
 #[tokio::test]
 async fn an_event_that_the_log_refuses_still_goes_to_live_subscribers() {
-    let log = TopicLog::in_memory("t", DurableSettings::default(), &Arc::default());
+    let log = TopicLog::in_memory(
+        "t",
+        DurableSettings::default(),
+        &Arc::default(),
+        publishers(),
+    );
     log.close();
     for _ in 0..2 {
         let Appending { fresh, outcome } = log.append(events(1), None);
