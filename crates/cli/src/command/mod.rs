@@ -196,7 +196,8 @@ pub(crate) fn run(command: Command, output: &Output) -> Result<Exit, Failure> {
     }
 }
 
-#[cfg(test)]
+// A build without them says in their own help how to get them.
+#[cfg(all(test, feature = "recordings", feature = "lab"))]
 mod tests {
     use clap::CommandFactory;
 
