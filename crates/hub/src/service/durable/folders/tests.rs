@@ -34,7 +34,7 @@ impl Data {
     fn start(&self) -> LogFolders {
         let users = Arc::new(UserAccounts::new(HubLimits::default()));
         let store = StoreSettings::Disk(self.0.clone());
-        let folders = LogFolders::new(&store, &Arc::default(), users);
+        let folders = LogFolders::new(&store, &Arc::default(), users, 1000);
         folders.prepare().unwrap();
         folders
     }
