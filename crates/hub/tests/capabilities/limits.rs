@@ -109,6 +109,7 @@ async fn topics_and_subscriptions_beyond_the_limit_are_refused_until_others_are_
         ("limits.durable-topics", 0),
         ("limits.durable-subscriptions", 0),
         ("limits.queue-bytes", 0),
+        ("limits.publisher-names", 0),
     ];
     assert_eq!(used, expected);
 

@@ -42,7 +42,9 @@ pub(super) async fn run(
 ) {
     let member = reader.join();
     let presence = reader.presence();
-    presence.join(member, subscriber.identity().to_string());
+    let reading = subscriber.qos().reading.as_ref();
+    let is_restored = reading.is_some_and(|reading| reading.is_restored);
+    presence.join(member, subscriber.identity().to_string(), is_restored);
     let mut delivery = DurableDelivery {
         subscriber,
         reader,

@@ -17,7 +17,7 @@ struct PresentMembers {
     pulling: usize,
     /// Since when nobody is there. It means something only then.
     away_since: Instant,
-    /// True if somebody has surely been there: it pulled, or could be reached after it could not.
+    /// True if somebody has surely been there: it subscribed to this run of the hub, pulled, or could be reached after it could not.
     was_there: bool,
 }
 
@@ -54,13 +54,15 @@ impl Presence {
         })))
     }
 
-    /// A subscriber has come.
-    pub(crate) fn join(&self, member: Member, identity: String) {
+    /// A subscriber has come, or was there when the hub ended: then it may be gone.
+    pub(crate) fn join(&self, member: Member, identity: String, is_restored: bool) {
         let joined = PresentMember {
             identity,
             away_since: None,
         };
-        self.0.lock().subscribers.insert(member.0, joined);
+        let mut present = self.0.lock();
+        present.was_there |= !is_restored;
+        present.subscribers.insert(member.0, joined);
     }
 
     /// A subscriber cannot be reached.
@@ -140,8 +142,8 @@ mod tests {
         let presence = Presence::new();
         let away = || presence.report(Instant::now()).away.is_some();
         assert!(away());
-        presence.join(Member(1), "a".to_owned());
-        presence.join(Member(2), "b".to_owned());
+        presence.join(Member(1), "a".to_owned(), true);
+        presence.join(Member(2), "b".to_owned(), true);
         presence.leave(Member(1));
         assert!(!away());
         presence.handle_absence(Member(2));
@@ -153,6 +155,14 @@ mod tests {
         assert!(away() && !report.was_there);
         presence.handle_return(Member(2));
         assert!(!away() && presence.report(Instant::now()).was_there);
+    }
+
+    #[test]
+    fn who_subscribes_to_this_run_of_the_hub_was_there() {
+        let presence = Presence::new();
+        presence.join(Member(1), "a".to_owned(), false);
+        presence.leave(Member(1));
+        assert!(presence.report(Instant::now()).was_there);
     }
 
     #[test]
