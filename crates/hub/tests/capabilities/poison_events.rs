@@ -72,6 +72,38 @@ async fn an_event_of_which_its_subscriber_dies_becomes_a_dead_letter_and_the_oth
 }
 
 #[tokio::test]
+async fn a_program_that_subscribes_anew_each_time_it_has_died_of_an_event_gets_rid_of_it() {
+    let directory = Directory::new();
+    let world = hub_in(&directory.0).await;
+    let topic = topic(&world, "t").await;
+    let publisher = publisher(&topic).await;
+    publish(&publisher, "poison").await;
+    publish_many(&publisher, 3).await;
+    let (sender, mut seen) = mpsc::unbounded_channel();
+    let mut deaths = 0;
+    loop {
+        let subscribers = Subscribers::start().await;
+        let victim = Victim(sender.clone());
+        let proxy = subscribers.adapter.add("s", victim).unwrap();
+        subscribe(&topic, &proxy, &[DURABLE, THREE_ATTEMPTS].concat()).await;
+        while soon(seen.recv())
+            .await
+            .is_some_and(|it| it.0 != "poison" && it.0 != "e2")
+        {}
+        subscribers.stop().await;
+        let topics = DurableTopicsProxy::from_proxy(world.object(DURABLE_TOPICS));
+        if soon(topics.contents("t.dead"))
+            .await
+            .is_ok_and(|dead| dead.events == 1)
+        {
+            break;
+        }
+        deaths += 1;
+        assert!(deaths < 20, "it comes for ever");
+    }
+}
+
+#[tokio::test]
 async fn an_event_that_is_longer_than_its_subscriber_takes_becomes_a_dead_letter() {
     let directory = Directory::new();
     let world = hub_in(&directory.0).await;

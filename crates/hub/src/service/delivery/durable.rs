@@ -58,7 +58,8 @@ pub(super) async fn run(
         was_reached: false,
         closed: None,
         look_at: Instant::now(),
-        suspects: BTreeSet::new(),
+        // A program that dies of an event may subscribe anew each time.
+        suspects: reader.suspects(),
     };
     delivery.run().await;
 }

@@ -124,6 +124,7 @@ impl Reader {
                 chase: Chase::default(),
                 saver,
                 overtaking: Overtaking::default(),
+                suspects: BTreeSet::new(),
                 expired: 0,
                 dead_letter_count: 0,
             }),
@@ -439,10 +440,21 @@ impl Reader {
         let mut state = self.lock();
         let now = Instant::now();
         let verdict = state.position.handle_broken(sequence, is_alone, now);
+        state.suspects.insert(sequence);
         state.saver.is_unsaved = true;
         drop(state);
         self.changed.notify_waiters();
         verdict
+    }
+
+    /// Events that were in flight when a connection ended, to a subscriber that may be gone, and that are not settled.
+    pub(crate) fn suspects(&self) -> BTreeSet<u64> {
+        let state = &mut *self.lock();
+        let position = &state.position;
+        state
+            .suspects
+            .retain(|sequence| position.is_pending(*sequence));
+        state.suspects.clone()
     }
 
     /// Keeps those of the events that are still pending.

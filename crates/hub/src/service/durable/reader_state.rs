@@ -1,5 +1,6 @@
 //! The state of a reader: its position, and the events that are delivered next.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use super::delivery::{Batch, Delivery, ToRead};
@@ -31,6 +32,8 @@ pub(super) struct ReaderState {
     pub(super) saver: PositionSaver,
     /// Warns before the retention overtakes it.
     pub(super) overtaking: Overtaking,
+    /// Events that were in flight when a connection ended, and were pending at the last look.
+    pub(super) suspects: BTreeSet<u64>,
     /// How many events expired before they were delivered, since the hub started.
     pub(super) expired: u64,
     /// How many events became dead letters, since the hub started.
