@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use floe::dispatch::{DispatchSlot, Requests};
-use floe::{Dispatcher, OperationMode, Settings, TypedProxy};
+use floe::{Communicator, Dispatcher, OperationMode, Settings, TypedProxy};
 use floe_hub::DURABLE_TOPICS;
 use floe_hub::contracts::floe::DurableTopicsProxy;
 use tokio::sync::mpsc;
@@ -20,7 +20,10 @@ const THREE_ATTEMPTS: &[(&str, &str)] = &[
 ];
 
 /// Loses its connection by the event `poison`, as a program does that dies of it.
-struct Victim(mpsc::UnboundedSender<(String, String)>);
+struct Victim(
+    mpsc::UnboundedSender<(String, String)>,
+    Option<Communicator>,
+);
 
 impl Dispatcher for Victim {
     fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
@@ -30,6 +33,10 @@ impl Dispatcher for Victim {
             let attempt = attempt.unwrap_or_default();
             let _ = self.0.send((request.operation().to_owned(), attempt));
             if request.operation() == "poison" {
+                if let Some(program) = self.1.clone() {
+                    // Nobody listens any more when the hub connects again.
+                    tokio::spawn(async move { program.shutdown().await });
+                }
                 current.connection().expect("a connection").abort();
             }
             async move { request.returned_nothing() }
@@ -45,7 +52,7 @@ async fn an_event_of_which_its_subscriber_dies_becomes_a_dead_letter_and_the_oth
     let publisher = publisher(&topic).await;
     let subscribers = Subscribers::start().await;
     let (sender, mut seen) = mpsc::unbounded_channel();
-    let proxy = subscribers.adapter.add("s", Victim(sender)).unwrap();
+    let proxy = subscribers.adapter.add("s", Victim(sender, None)).unwrap();
     publish_many(&publisher, 3).await;
     publish(&publisher, "poison").await;
     publish_many(&publisher, 3).await;
@@ -83,7 +90,7 @@ async fn a_program_that_subscribes_anew_each_time_it_has_died_of_an_event_gets_r
     let mut deaths = 0;
     loop {
         let subscribers = Subscribers::start().await;
-        let victim = Victim(sender.clone());
+        let victim = Victim(sender.clone(), Some(subscribers.communicator.clone()));
         let proxy = subscribers.adapter.add("s", victim).unwrap();
         subscribe(&topic, &proxy, &[DURABLE, THREE_ATTEMPTS].concat()).await;
         while soon(seen.recv())
