@@ -84,7 +84,8 @@ impl StreamCompressor {
     pub fn with_limit(limit: Arc<StreamLimit>) -> Self {
         Self {
             limit: Some(limit),
-            ..Self::default()
+            #[cfg(feature = "zstd")]
+            stream: None,
         }
     }
 
