@@ -22,6 +22,10 @@ const DATA: &str = "data";
 const FORMAT: u64 = 1;
 /// Bytes of a manifest. A file takes about 100.
 const MANIFEST_LEN_MAX: usize = 256 << 20;
+/// Bytes of the name of a file. Those of a hub have at most three parts of 255 bytes.
+const NAME_LEN_MAX: usize = 1024;
+/// Zeros that a file may have between two parts. Files of positions have 320 KiB, and a log has none.
+const GAP_MAX: u64 = 1 << 30;
 /// Bytes that are copied at a time.
 const BLOCK_LEN: usize = 64 * 1024;
 
@@ -99,6 +103,13 @@ impl NewBackup {
             return Err(disordered(format_args!(
                 "bytes of {name:?} behind {}, got {offset}",
                 open.len
+            )));
+        }
+        if offset - open.len > GAP_MAX {
+            return Err(disordered(format_args!(
+                "at most {GAP_MAX} zeros in {name:?} behind {}, got {}",
+                open.len,
+                offset - open.len
             )));
         }
         let path = path_of(&self.folder.join(DATA), name)?;
@@ -269,13 +280,12 @@ impl CompleteBackup {
             data,
             "the data of a hub is never overwritten: name another directory, or move this one away",
         )?;
-        let mut new = data.as_os_str().to_owned();
-        new.push(".restoring");
-        let new = PathBuf::from(new);
-        if new.exists() {
-            // An earlier attempt was interrupted.
-            fs::remove_dir_all(&new).map_err(|error| failed("remove", &new, &error))?;
-        }
+        let new = beside(data)?;
+        // It may be what an interrupted attempt has left, or somebody's own: nothing is removed that this attempt has not made.
+        check_empty(
+            &new,
+            "an earlier `floe restore` may have been interrupted: remove it if it is none of yours",
+        )?;
         create_folder(&new)?;
         let restored = self.restore_to(&new, &mut done);
         if restored.is_err() {
@@ -356,6 +366,22 @@ impl BackedUpFile {
     }
 }
 
+/// The folder in which a directory is prepared, beside it.
+///
+/// # Errors
+/// The directory has no name, as `/` or `..` have none.
+fn beside(data: &Path) -> Result<PathBuf, Failure> {
+    let Some(name) = data.file_name() else {
+        return Err(Failure::usage(format_args!(
+            "expected a directory with a name of its own, got \"{}\"",
+            data.display()
+        )));
+    };
+    let mut new = name.to_owned();
+    new.push(".restoring");
+    Ok(data.with_file_name(new))
+}
+
 /// The path of a file within a folder.
 ///
 /// # Errors
@@ -366,7 +392,7 @@ fn path_of(folder: &Path, name: &str) -> Result<PathBuf, Failure> {
         && parts
             .into_iter()
             .all(|part| matches!(part, Component::Normal(_)));
-    if is_inside && !name.contains(['\\', '\0', ':']) {
+    if is_inside && name.len() <= NAME_LEN_MAX && !name.contains(['\\', '\0', ':']) {
         return Ok(folder.join(name));
     }
     Err(Failure::new(
@@ -398,10 +424,10 @@ fn create_folder(folder: &Path) -> Result<(), Failure> {
     regular_file::create_folder(folder).map_err(|error| failed("create", folder, &error))
 }
 
-/// Only the owner may read it: a backup has the events of all topics.
+/// Only the owner may read it: a backup has the events of all topics. A hub that sends a file twice makes no sense.
 fn create_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    regular_file::open(path, options.write(true).create(true).truncate(true))
+    regular_file::open(path, options.write(true).create_new(true))
 }
 
 /// Makes the names of files permanent.

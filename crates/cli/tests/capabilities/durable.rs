@@ -373,7 +373,8 @@ fn a_backup_of_a_running_hub_begins_a_hub_that_has_all_of_it() {
         positions
     };
     run(&["restore", &copy, "--check"]).ended(0);
-    run(&["restore", &copy, "--data", &restored]).ended(0);
+    // Tab completion ends a folder with a slash.
+    run(&["restore", &copy, "--data", &format!("{restored}/")]).ended(0);
     run(&["restore", &copy, "--data", &restored])
         .ended(2)
         .said("never overwritten");
@@ -420,6 +421,13 @@ fn a_backup_that_was_altered_or_cut_off_is_not_restored() {
     run(&["restore", &copy, "--data", &restored])
         .ended(1)
         .said("within the data directory");
+    std::fs::write(&manifest, text).expect("the file is there");
+    let own = format!("{restored}.restoring");
+    std::fs::create_dir_all(format!("{own}/mine")).expect("a folder");
+    run(&["restore", &copy, "--data", &restored])
+        .ended(2)
+        .said("none of yours");
+    assert!(std::path::Path::new(&own).join("mine").exists());
     std::fs::remove_file(&manifest).expect("the file is there");
     run(&["restore", &copy, "--data", &restored])
         .ended(1)

@@ -24,6 +24,8 @@ pub(crate) struct Disk {
     /// `None` after an error: the next change writes it anew.
     backup: Option<StoreFile>,
     backup_path: PathBuf,
+    /// How many copies were made. Each has a name of its own: one whose reader is slow to end is not removed for another.
+    copies: u64,
     /// The topics, if the disk is so full that the files cannot be opened to be changed. Loading takes them.
     unopened: Option<Vec<StoredTopic>>,
     reserve: Reserve,
@@ -34,8 +36,8 @@ pub(crate) struct Disk {
 const MAIN: &str = "hub.redb";
 const BACKUP: &str = "hub.backup.redb";
 const LOCK: &str = "hub.lock";
-/// The file that a backup gets.
-const COPY: &str = "hub.copy.redb";
+/// The beginning of the names of the files that backups get.
+const COPY: &str = "hub.copy-";
 /// The files of a store, which say the same.
 pub(crate) const FILES: [&str; 2] = [MAIN, BACKUP];
 
@@ -56,7 +58,7 @@ impl Disk {
             .map_err(|e| StoreError::because(format!("cannot create directory \"{shown}\""), e))?;
         let lock = lock(directory)?;
         // The hub may have ended during a backup.
-        let _ = fs::remove_file(directory.join(COPY));
+        remove_copies(directory);
         let [main_path, backup_path] = [MAIN, BACKUP].map(|name| directory.join(name));
         let reserve = Reserve::new(directory);
         let main = find(&main_path)?;
@@ -105,6 +107,7 @@ impl Disk {
             main,
             backup,
             backup_path,
+            copies: 0,
             unopened,
             reserve,
             _lock: lock,
@@ -168,7 +171,9 @@ impl Store for Disk {
     }
 
     fn copy(&mut self) -> Result<PathBuf, StoreError> {
-        let path = self.backup_path.with_file_name(COPY);
+        self.copies += 1;
+        let name = format!("{COPY}{}.redb", self.copies);
+        let path = self.backup_path.with_file_name(name);
         let contents = self.main.read()?;
         StoreFile::create(&path, &contents.records, &contents.summary)?;
         Ok(path)
@@ -346,6 +351,16 @@ fn aside(path: &Path) -> PathBuf {
     let mut aside = path.as_os_str().to_owned();
     aside.push(".damaged");
     aside.into()
+}
+
+/// Removes the copies of backups that an earlier run did not end.
+fn remove_copies(directory: &Path) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let is_copy = |name: &str| name.starts_with(COPY);
+        if entry.file_name().to_str().is_some_and(is_copy) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// Keeps a damaged file under another name.
