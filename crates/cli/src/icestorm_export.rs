@@ -9,6 +9,8 @@
 //! All is in encoding 1.1. A topic itself has a record whose recipient has no name. Source: files that icestormdb 3.7.8 wrote,
 //! recorded in `tests/vectors/icestorm-export/`.
 
+use std::collections::HashMap;
+
 use floe::codegen::Nilable;
 use floe::contracts::ice_storm::QoS;
 use floe::encoding::Decoder;
@@ -72,18 +74,21 @@ impl IceStormExport {
             decoder.str("name of an update")?;
             decoder.bytes(16, "an update")?;
         }
-        let mut topics = Vec::new();
+        let (mut topics, mut places) = (Vec::new(), HashMap::new());
         for _ in 0..decoder.count(RECORD_LEN_MIN, "records")? {
-            read_record(&mut decoder, &mut topics)?;
+            read_record(&mut decoder, &mut topics, &mut places)?;
         }
         decoder.finish_exact("export of an IceStorm")?;
         topics.sort_by(|a: &ExportedTopic, b| a.name.cmp(&b.name));
         Ok(Self { topics })
     }
 
-    /// True if it has a topic of this identity.
-    pub(crate) fn has(&self, identity: &Identity) -> bool {
-        self.topics.iter().any(|topic| topic.identity == *identity)
+    /// The names of its topics by their identities.
+    pub(crate) fn names(&self) -> HashMap<&Identity, &str> {
+        let topics = self.topics.iter();
+        topics
+            .map(|topic| (&topic.identity, &topic.name[..]))
+            .collect()
     }
 }
 
@@ -93,6 +98,7 @@ const RECORD_LEN_MIN: usize = 20;
 fn read_record(
     decoder: &mut Decoder<'_>,
     topics: &mut Vec<ExportedTopic>,
+    places: &mut HashMap<Identity, usize>,
 ) -> Result<(), ExportError> {
     let topic: Identity = decoder.get()?;
     let recipient: Identity = decoder.get()?;
@@ -103,14 +109,15 @@ fn read_record(
     let qos: QoS = decoder.get()?;
     let cost = decoder.int("cost of a link")?;
     let linked = Reference::decode_nilable(decoder)?;
-    let at = match topics.iter().rposition(|it| it.identity == topic) {
-        Some(at) => at,
+    let at = match places.get(&topic) {
+        Some(at) => *at,
         None => {
             let name = topic.name.strip_prefix(TOPIC_PREFIX).ok_or_else(|| {
                 ExportError::Record(format!(
                     "expected the identity of a topic, which begins with `{TOPIC_PREFIX}`, got `{topic}`"
                 ))
             })?;
+            places.insert(topic.clone(), topics.len());
             topics.push(ExportedTopic {
                 name: name.to_owned(),
                 identity: topic,
@@ -207,7 +214,7 @@ mod tests {
         );
         assert_eq!(ordered.len(), 2);
         assert!(gamma.subscribers.is_empty() && gamma.links.is_empty());
-        assert!(export.has(&alpha.identity));
+        assert_eq!(export.names().get(&alpha.identity), Some(&"alpha"));
     }
 
     #[test]

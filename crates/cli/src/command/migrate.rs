@@ -1,5 +1,6 @@
 //! `floe migrate`: the topics, subscribers and links of an IceStorm, made again at a hub.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -8,7 +9,7 @@ use floe::contracts::ice_storm::{
     NoSuchTopicError, TopicExistsError, TopicManagerProxy, TopicProxy,
 };
 use floe::reference::Target;
-use floe::{Communicator, InvokeError, Reference, TypedProxy, regular_file};
+use floe::{Communicator, Identity, InvokeError, Reference, TypedProxy, regular_file};
 use serde_json::{Value as Json, json};
 
 use crate::exit::{Exit, Failure};
@@ -136,13 +137,15 @@ impl Migrate {
     ) -> Result<Report, Failure> {
         let manager = self.hub.manager(communicator)?;
         let mut report = Report::default();
-        let mut topics = Vec::new();
+        let names = export.names();
+        let mut proxies = HashMap::new();
         for topic in &export.topics {
             let (made, proxy) = self.make_topic(&manager, &topic.name).await?;
             report.add("topic", &topic.name, &topic.name, made);
-            topics.push((topic, proxy));
+            proxies.insert(&topic.name[..], proxy);
         }
-        for (topic, proxy) in &topics {
+        for topic in &export.topics {
+            let proxy = &proxies[&topic.name[..]];
             for (subscriber, qos) in &topic.subscribers {
                 let made = match proxy {
                     None => self.without_topic(),
@@ -162,10 +165,9 @@ impl Migrate {
                 report.add("subscriber", &topic.name, &subscriber.to_string(), made);
             }
             for (target, cost) in &topic.links {
-                let (made, shown) = match self.new_target(export, topic, target) {
+                let (made, shown) = match self.new_target(&names, topic, target) {
                     Some(name) => {
-                        let target = topics.iter().find(|(other, _)| other.name == name);
-                        let target = target.and_then(|(_, proxy)| proxy.clone());
+                        let target = proxies[name].clone();
                         let made = self.link(proxy.as_ref(), target, *cost).await?;
                         (made, format!("{name} (cost {cost})"))
                     }
@@ -186,24 +188,16 @@ impl Migrate {
     ///
     /// The identity of a topic tells nothing of its server: two IceStorms of one name may have topics of one name. So a link
     /// from a topic to one of the same identity leads to another server, and is kept.
-    fn new_target(
+    fn new_target<'a>(
         &self,
-        export: &IceStormExport,
+        names: &HashMap<&Identity, &'a str>,
         from: &ExportedTopic,
         target: &Reference,
-    ) -> Option<String> {
+    ) -> Option<&'a str> {
         let is_here = !self.keep_targets
             && target.identity != from.identity
-            && export.has(&target.identity)
             && !matches!(target.target, Target::WellKnown);
-        let named = || {
-            let mut topics = export.topics.iter();
-            topics.find(|topic| topic.identity == target.identity)
-        };
-        is_here
-            .then(named)
-            .flatten()
-            .map(|topic| topic.name.clone())
+        names.get(&target.identity).copied().filter(|_| is_here)
     }
 
     async fn make_topic(
