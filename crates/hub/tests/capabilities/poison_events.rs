@@ -1,12 +1,15 @@
 //! Events of which a subscriber dies, and positions that do not exist.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use floe::dispatch::{DispatchSlot, Requests};
+use floe::dispatch::{DispatchSlot, Request, Requests};
 use floe::{Communicator, Dispatcher, OperationMode, Settings, TypedProxy};
 use floe_hub::DURABLE_TOPICS;
 use floe_hub::contracts::floe::DurableTopicsProxy;
 use tokio::sync::mpsc;
+use tokio::time::sleep;
 
 use crate::durable::{DURABLE, hub_in, publish_with, topic};
 use crate::world::{
@@ -20,28 +23,55 @@ const THREE_ATTEMPTS: &[(&str, &str)] = &[
 ];
 
 /// Loses its connection by the event `poison`, as a program does that dies of it.
-struct Victim(
-    mpsc::UnboundedSender<(String, String)>,
-    Option<Communicator>,
-);
+struct Victim(mpsc::UnboundedSender<(String, String)>);
 
 impl Dispatcher for Victim {
     fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
         requests.each(slot, move |request| {
-            let current = request.current();
-            let attempt = current.context().remove("floe.attempt");
-            let attempt = attempt.unwrap_or_default();
-            let _ = self.0.send((request.operation().to_owned(), attempt));
-            if request.operation() == "poison" {
-                if let Some(program) = self.1.clone() {
-                    // Nobody listens any more when the hub connects again.
-                    tokio::spawn(async move { program.shutdown().await });
-                }
-                current.connection().expect("a connection").abort();
+            if note(&self.0, &request) {
+                let connection = request.current().connection();
+                connection.expect("a connection").abort();
             }
             async move { request.returned_nothing() }
         });
     }
+}
+
+/// Works on `poison` for a while, so that other events come meanwhile, and then ends. Nobody listens any more.
+struct SlowVictim {
+    seen: mpsc::UnboundedSender<(String, String)>,
+    program: Communicator,
+    is_dying: Arc<AtomicBool>,
+}
+
+impl Dispatcher for SlowVictim {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, move |request| {
+            let (program, is_dying) = (self.program.clone(), self.is_dying.clone());
+            if note(&self.seen, &request) {
+                is_dying.store(true, Ordering::Relaxed);
+                let connection = request.current().connection().expect("a connection");
+                tokio::spawn(async move {
+                    sleep(Duration::from_millis(30)).await;
+                    connection.abort();
+                    program.shutdown().await;
+                });
+            }
+            async move {
+                if is_dying.load(Ordering::Relaxed) {
+                    std::future::pending::<()>().await;
+                }
+                request.returned_nothing()
+            }
+        });
+    }
+}
+
+/// Notes an event and its attempt. Returns true if it is `poison`.
+fn note(seen: &mpsc::UnboundedSender<(String, String)>, request: &Request) -> bool {
+    let attempt = request.current().context().remove("floe.attempt");
+    let _ = seen.send((request.operation().to_owned(), attempt.unwrap_or_default()));
+    request.operation() == "poison"
 }
 
 #[tokio::test]
@@ -52,7 +82,7 @@ async fn an_event_of_which_its_subscriber_dies_becomes_a_dead_letter_and_the_oth
     let publisher = publisher(&topic).await;
     let subscribers = Subscribers::start().await;
     let (sender, mut seen) = mpsc::unbounded_channel();
-    let proxy = subscribers.adapter.add("s", Victim(sender, None)).unwrap();
+    let proxy = subscribers.adapter.add("s", Victim(sender)).unwrap();
     publish_many(&publisher, 3).await;
     publish(&publisher, "poison").await;
     publish_many(&publisher, 3).await;
@@ -90,14 +120,18 @@ async fn a_program_that_subscribes_anew_each_time_it_has_died_of_an_event_gets_r
     let mut deaths = 0;
     loop {
         let subscribers = Subscribers::start().await;
-        let victim = Victim(sender.clone(), Some(subscribers.communicator.clone()));
+        let victim = SlowVictim {
+            seen: sender.clone(),
+            program: subscribers.communicator.clone(),
+            is_dying: Arc::default(),
+        };
         let proxy = subscribers.adapter.add("s", victim).unwrap();
         subscribe(&topic, &proxy, &[DURABLE, THREE_ATTEMPTS].concat()).await;
         while soon(seen.recv())
             .await
             .is_some_and(|it| it.0 != "poison" && it.0 != "e2")
         {}
-        subscribers.stop().await;
+        sleep(Duration::from_millis(60)).await;
         let topics = DurableTopicsProxy::from_proxy(world.object(DURABLE_TOPICS));
         if soon(topics.contents("t.dead"))
             .await
