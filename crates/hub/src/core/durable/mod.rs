@@ -10,7 +10,7 @@
 //! - `start.rs`: where a new durable subscription begins
 //! - `publication.rs`: what a publisher says in the context of its events
 //! - `deduplication.rs`: which events of a publisher have come before; `publisher_names.rs`: how many publishers are remembered
-//! - `members.rs`: which members of a shared subscription can be reached, and which are forgotten
+//! - `members.rs`: which members of a subscription can be reached, since when nobody is there, and which are forgotten
 //! - `missing.rs`: events that the log does not have any more
 //! - `overtaking.rs`: warns before the retention overtakes a subscription
 //! - `sticky.rs`: which member of a shared subscription gets the events of a key
@@ -38,7 +38,7 @@ mod throttle;
 pub(crate) use absence::Absence;
 pub(crate) use deduplication::{Deduplication, Novelty};
 pub(crate) use in_flight::{Attempt, AttemptFailure, DurableInFlight, Ended, LogEvent};
-pub(crate) use members::Members;
+pub(crate) use members::{Members, MembersReport};
 pub(crate) use missing::MissingEvents;
 pub(crate) use overtaking::{Overtaking, OvertakingNotice};
 pub(crate) use position::{NextEvent, NotAcknowledged, SubscriptionPosition};

@@ -40,11 +40,9 @@ pub(super) async fn run(
     reader: &Arc<Reader>,
     directory: &ObjectDirectory,
 ) {
-    let member = reader.join();
-    let presence = reader.presence();
     let reading = subscriber.qos().reading.as_ref();
     let is_restored = reading.is_some_and(|reading| reading.is_restored);
-    presence.join(member, subscriber.identity().to_string(), is_restored);
+    let member = reader.join(subscriber.identity(), is_restored);
     let mut delivery = DurableDelivery {
         subscriber,
         reader,
@@ -494,7 +492,6 @@ impl DurableDelivery<'_> {
         if self.absence.handle_success() {
             self.handle_reached();
             let name = self.subscriber.log_name();
-            self.reader.presence().handle_return(self.member);
             tracing::info!("{name} can be reached again; delivering the events that waited");
         }
     }
@@ -520,7 +517,6 @@ impl DurableDelivery<'_> {
         let wait = self.absence.handle_failure();
         self.subscriber.set_absent(true);
         let is_forgotten = self.reader.handle_absence(self.member, has_ended);
-        self.reader.presence().handle_absence(self.member);
         self.reader.save();
         if is_forgotten && self.is_shared() {
             tracing::info!(
@@ -667,7 +663,6 @@ impl Drop for DurableDelivery<'_> {
     fn drop(&mut self) {
         self.window.abandon();
         self.reader.leave(self.member);
-        self.reader.presence().leave(self.member);
         self.reader.save();
     }
 }

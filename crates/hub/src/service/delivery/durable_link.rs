@@ -24,7 +24,7 @@ const CALL_EVENTS_MAX: usize = 1000;
 
 /// Delivers until the link ends.
 pub(super) async fn run(link: &Arc<Subscriber>, reader: &Arc<Reader>, directory: &ObjectDirectory) {
-    let member = reader.join();
+    let member = reader.join(link.identity(), false);
     // Where the log had no events when it was read last.
     let mut readable: Option<Readable> = None;
     loop {

@@ -7,7 +7,6 @@
 //! - `delivery.rs`: what it and the delivery tasks pass to one another
 //! - `feed.rs`, `log_source.rs`: what it has read, and from where
 //! - `pull.rs`: programs that pull these events
-//! - `presence.rs`: who is there to receive its events
 //! - `progress.rs`: the progress of a durable subscription, for observers
 //! - `expiry_clock.rs`: which events are too old to be delivered
 //! - `sticky_events.rs`: events of a sticky subscription that wait for the members that get their keys
@@ -23,7 +22,6 @@ mod log_counts;
 mod log_source;
 mod position_file;
 mod position_saver;
-mod presence;
 mod progress;
 mod pull;
 mod reader;
@@ -33,7 +31,6 @@ mod topic_log;
 
 pub(crate) use delivery::{Batch, Delivery, HasRead, Readable, ToRead};
 pub(crate) use folders::{KeptFile, LogFolders};
-pub(crate) use presence::PresenceReport;
 pub(crate) use progress::SubscriptionLag;
 pub(crate) use pull::pull;
 pub(crate) use reader::Reader;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
+use floe::Identity;
 use floe::forwarding::Event;
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
@@ -15,13 +16,12 @@ use super::feed::Feed;
 use super::log_source::LogSource;
 use super::position_file::PositionFile;
 use super::position_saver::PositionSaver;
-use super::presence::Presence;
 use super::progress::{Progress, SubscriptionLag};
 use super::reader_state::ReaderState;
 use super::sticky_events::StickyEvents;
 use crate::core::durable::{
-    Chase, Member, Members, NotAcknowledged, Overtaking, OvertakingNotice, PENDING_LIMIT, Reading,
-    Redelivery, SavedPosition, SubscriptionPosition, Turn,
+    Chase, Member, Members, MembersReport, NotAcknowledged, Overtaking, OvertakingNotice,
+    PENDING_LIMIT, Reading, Redelivery, SavedPosition, SubscriptionPosition, Turn,
 };
 use crate::core::log::{EventTime, ReadLimits};
 use crate::lock::Mutex;
@@ -45,8 +45,6 @@ pub(crate) struct Reader {
     changed: Notify,
     /// Held while the position is synced, which waits for the disk. It is taken before `state`.
     sync_lock: Mutex<()>,
-    /// The members that are there to receive its events.
-    presence: Arc<Presence>,
     /// The time of an event of the log, as an observer saw it last. It is not held during a read.
     seen_time: Mutex<Option<(u64, EventTime)>>,
     /// Held by the program that waits for events to pull. The others wait for the lock.
@@ -120,7 +118,7 @@ impl Reader {
                 dead_letters: None,
                 lifespan: None,
                 sticky_events: None,
-                members: Members::default(),
+                members: Members::new(Instant::now()),
                 chase: Chase::default(),
                 saver,
                 overtaking: Overtaking::default(),
@@ -130,7 +128,6 @@ impl Reader {
             }),
             changed: Notify::new(),
             sync_lock: Mutex::default(),
-            presence: Presence::new(),
             seen_time: Mutex::default(),
             pull_lock: tokio::sync::Mutex::default(),
         })
@@ -176,9 +173,20 @@ impl Reader {
         self.changed.notify_waiters();
     }
 
-    /// A new member of those that share the subscription.
-    pub(crate) fn join(&self) -> Member {
-        self.lock().members.join()
+    /// A new member of those that share the subscription; one of an earlier run of the hub may be gone.
+    pub(crate) fn join(&self, identity: &Identity, is_restored: bool) -> Member {
+        self.lock().members.join(identity.to_string(), is_restored)
+    }
+
+    /// A program pulls, until the result is dropped.
+    pub(crate) fn begin_pull(self: &Arc<Self>) -> Pulling {
+        self.lock().members.begin_pull();
+        Pulling(self.clone())
+    }
+
+    /// The members that are there to receive its events.
+    pub(crate) fn members(&self) -> MembersReport {
+        self.lock().members.report(Instant::now())
     }
 
     /// A member can be reached.
@@ -197,7 +205,7 @@ impl Reader {
 
     /// A member has left.
     pub(crate) fn leave(&self, member: Member) {
-        self.lock().members.leave(member);
+        self.lock().members.leave(member, Instant::now());
         self.give_keys_back(member);
     }
 
@@ -209,11 +217,6 @@ impl Reader {
         }
         drop(state);
         self.changed.notify_waiters();
-    }
-
-    /// The members that are there to receive its events.
-    pub(crate) fn presence(&self) -> &Arc<Presence> {
-        &self.presence
     }
 
     /// An event became a dead letter.
@@ -677,6 +680,15 @@ impl Reader {
 struct ReadGuard<'a> {
     reader: &'a Reader,
     to_read: Option<ToRead>,
+}
+
+/// A program pulls as long as this exists.
+pub(crate) struct Pulling(Arc<Reader>);
+
+impl Drop for Pulling {
+    fn drop(&mut self) {
+        self.0.lock().members.end_pull(Instant::now());
+    }
 }
 
 impl ReadGuard<'_> {

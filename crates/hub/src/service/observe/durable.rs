@@ -2,15 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::status::micros;
 use crate::contracts::floe::{DurableMember, DurableSubscriptionStatus, DurableTopicStatus};
+use crate::core::durable::MembersReport;
 use crate::core::log::{EventTime, Retention};
 use crate::log::LogError;
 use crate::service::count::number;
 use crate::service::directory::ObjectDirectory;
-use crate::service::durable::{PresenceReport, Reader, SubscriptionLag, TopicLog};
+use crate::service::durable::{Reader, SubscriptionLag, TopicLog};
 use crate::service::topic::Topic;
 
 /// The log of a durable topic, without subscriptions, and those of its subscriptions that are behind this name. It may wait
@@ -79,12 +80,12 @@ pub(crate) fn of_subscription(
         bytes,
         age,
     } = reader.lag(EventTime::now())?;
-    let PresenceReport {
-        members,
+    let MembersReport {
+        subscribers: present,
         away,
         was_there,
-    } = reader.presence().report(Instant::now());
-    let members = members.into_iter().map(|(subscriber, away)| DurableMember {
+    } = reader.members();
+    let members = present.into_iter().map(|(subscriber, away)| DurableMember {
         subscriber,
         away: away.map_or(0, at_least_one),
     });

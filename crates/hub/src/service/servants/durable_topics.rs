@@ -283,7 +283,7 @@ impl DurableTopics for DurableTopicsServant {
             let refused = SystemException::UnknownException(reason.to_owned());
             return Err(InvokeError::from(refused).into());
         }
-        let _pulling = reader.presence().begin_pull();
+        let _pulling = reader.begin_pull();
         let now = Instant::now();
         let until = now.checked_add(wait).unwrap_or(now);
         let pulled = loop {
