@@ -9,7 +9,7 @@ use super::Member;
 #[derive(Debug)]
 pub(crate) struct Members {
     last: u64,
-    subscribers: BTreeMap<Member, Subscriber>,
+    subscribers: BTreeMap<Member, MemberState>,
     pulling: usize,
     /// Since when nobody is there. It means something only then.
     away_since: Instant,
@@ -18,7 +18,7 @@ pub(crate) struct Members {
 }
 
 #[derive(Debug)]
-struct Subscriber {
+struct MemberState {
     identity: String,
     /// Since when it cannot be reached; `None` if it can, or was not tried yet.
     absent_since: Option<Instant>,
@@ -61,7 +61,7 @@ impl Members {
         self.was_there |= !is_restored;
         self.subscribers.insert(
             member,
-            Subscriber {
+            MemberState {
                 identity,
                 absent_since,
             },
@@ -97,7 +97,7 @@ impl Members {
             }
         });
         let is_over = has_ended || now.saturating_duration_since(since) >= Self::ABSENCE_MAX;
-        let was_there_later = |(other, it): (&Member, &Subscriber)| {
+        let was_there_later = |(other, it): (&Member, &MemberState)| {
             *other != member && it.absent_since.is_none_or(|other| other >= since)
         };
         let is_forgotten = is_over && self.subscribers.iter().any(was_there_later);
