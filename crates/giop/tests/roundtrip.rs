@@ -156,6 +156,28 @@ fn typed() -> impl Strategy<Value = Typed> {
     })
 }
 
+/// A sequence of an alias of octets holds octets, too: this combination is seldom made by luck.
+#[test]
+fn octets_behind_an_alias_are_octets() {
+    let name = TypeName {
+        id: "IDL:Byte:1.0".to_owned(),
+        name: "Byte".to_owned(),
+    };
+    let byte = TypeCode::Alias {
+        name,
+        original: TypeCode::Octet.into(),
+    };
+    let array = TypeCode::Array {
+        element: byte.clone().into(),
+        len: 3,
+    };
+    let value = Value::Octets(vec![1, 2, 3]);
+    for code in [TypeCode::sequence(byte), array] {
+        let any = Any::new(code, &value, Format::utf8(Endian::Little)).expect("it is of its type");
+        assert_eq!(any.value().expect("it was written"), value);
+    }
+}
+
 fn elements(value: Value, count: usize) -> Value {
     match value {
         Value::Octet(byte) => Value::Octets(vec![byte; count]),

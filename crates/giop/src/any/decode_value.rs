@@ -152,7 +152,7 @@ impl ValueReader {
         from: &mut Decoder<'_>,
         depth: usize,
     ) -> Result<Value, DecodeError> {
-        if *element == TypeCode::Octet {
+        if *element.original() == TypeCode::Octet {
             return Ok(Value::Octets(from.octets(count, "octets")?.to_vec()));
         }
         let inner = inner(path, element, from)?;

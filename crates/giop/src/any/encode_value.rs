@@ -111,13 +111,13 @@ fn encode(
                 .try_for_each(|value| inner(element, value, to))?;
         }
         (TypeCode::Sequence { element, bound }, Value::Octets(bytes))
-            if **element == TypeCode::Octet =>
+            if *element.original() == TypeCode::Octet =>
         {
             check_bound(bytes.len(), *bound, "a sequence within its bound")?;
             to.octet_sequence(bytes)?;
         }
         (TypeCode::Array { element, len }, Value::Octets(bytes))
-            if **element == TypeCode::Octet =>
+            if *element.original() == TypeCode::Octet =>
         {
             check_len(bytes.len(), *len)?;
             to.octets(bytes);
