@@ -1,0 +1,1 @@
+//! JMS and other programs that speak AMQP 1.0: this end is their broker.

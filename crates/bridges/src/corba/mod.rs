@@ -1,0 +1,1 @@
+//! CORBA programs: this end is their naming service and their event channels.

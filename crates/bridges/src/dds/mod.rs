@@ -1,0 +1,1 @@
+//! DDS programs: this end is a participant of their domain.

@@ -1,0 +1,1 @@
+//! SOAP programs: this end is their WS-Notification broker.
