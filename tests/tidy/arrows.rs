@@ -63,7 +63,10 @@ impl Arrows {
             "floe-bridges" => (
                 &[
                     "floe",
+                    "floe-codegen",
                     "floe-dynamic",
+                    "floe-slice",
+                    "floe-wire",
                     "floe-giop",
                     "floe-rtps",
                     "floe-amqp",

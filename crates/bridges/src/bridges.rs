@@ -99,7 +99,7 @@ pub struct BridgesServant {
     check: Check,
 }
 
-/// Whether a caller may know of bridges.
+/// Returns an error unless the caller may know of bridges.
 pub type Check = Box<dyn Fn(&Current) -> Result<(), SystemException> + Send + Sync>;
 
 impl BridgesServant {

@@ -1,4 +1,4 @@
-//! What a bridge may expect of every world: each of them passes these, as settings describe it.
+//! Each world passes these tests: a bridge expects it of all of them.
 #![cfg(all(feature = "amqp", feature = "corba", feature = "dds", feature = "soap"))]
 
 use std::io::{Read, Write};
@@ -83,7 +83,9 @@ impl Fixture {
         let communicator = Communicator::new();
         let mut settings = HubSettings::default();
         settings.listen = "tcp -h 127.0.0.1 -p 0".to_owned();
-        let hub = Hub::start(&communicator, settings).await.expect("the hub starts");
+        let hub = Hub::start(&communicator, settings)
+            .await
+            .expect("the hub starts");
         let client = HubClient::connect_with(&communicator, &hub.topic_manager());
         let client = client.await.expect("the hub answers");
         Self {
@@ -140,7 +142,10 @@ fn unknown_keys_are_named() {
         let error = settings.plan(&folder("unknown-keys"));
         let error = error.expect_err("there is no such key").to_string();
         assert!(error.contains("colour"), "{world}: {error}");
-        assert!(error.contains(&format!("bridge.{world}")), "{world}: {error}");
+        assert!(
+            error.contains(&format!("bridge.{world}")),
+            "{world}: {error}"
+        );
     }
 }
 
@@ -213,7 +218,10 @@ async fn strangers_cost_their_own_connection_only() {
         let begun = Instant::now();
         bridges.shut_down().await;
         let took = begun.elapsed();
-        assert!(took < Duration::from_secs(5), "{world} took {took:?} to end");
+        assert!(
+            took < Duration::from_secs(5),
+            "{world} took {took:?} to end"
+        );
         drop(silent);
     }
     fixture.end().await;

@@ -51,7 +51,7 @@ pub enum SettingsError {
     Toml {
         /// The table: `bridge.amqp`; empty for the whole.
         table: String,
-        /// What is wrong, and where.
+        /// The mistake, and where it is.
         message: String,
     },
     /// A table for a world that does not exist.
