@@ -8,6 +8,7 @@
 //! - `event.rs`: what `floe sub` prints
 //! - `context.rs`: names for hubs, kept in a file of the user
 //! - `config/`: the file of `floe serve --config`
+//! - `pem_file.rs`: certificates and keys that are written
 //! - `near.rs`: what was meant by the name of an object
 //! - `log.rs`: log lines, as many as were asked for
 //! - `reconnect.rs`: coming back to a hub that was lost
@@ -38,6 +39,8 @@ mod near;
 mod output;
 mod payload;
 mod peer;
+#[cfg(feature = "tls")]
+mod pem_file;
 mod progress;
 mod reconnect;
 #[cfg(feature = "recordings")]

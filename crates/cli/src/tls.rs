@@ -70,7 +70,7 @@ impl fmt::Debug for Password {
 }
 
 /// How to get what the cargo features of the command add.
-pub(crate) const FULL_BUILD: &str = "`cargo build --release --features full` includes it";
+pub(crate) const FULL_BUILD: &str = "`cargo install floe-cli --features full` includes it (in the repository: `cargo build --release --features full`)";
 
 /// The arguments, and the content of the files that they name, for all communicators of this process.
 static SAID: OnceLock<(TlsArguments, Option<Tls>)> = OnceLock::new();

@@ -1,6 +1,8 @@
 //! The capabilities of the `floe` command, run as a process.
 
 mod access;
+#[cfg(feature = "tls")]
+mod cert;
 #[cfg_attr(
     not(feature = "tls"),
     expect(dead_code, reason = "a plain build connects to nothing by them")
