@@ -84,10 +84,8 @@ impl Signer {
     ///
     /// Source: RFC 7515 (compact serialization), RFC 7519 (claims), RFC 8037 (EdDSA).
     pub fn sign(&self, grant: &Grant) -> Result<String, String> {
-        let names = grant.groups.iter().chain([&grant.user]);
-        names
-            .map(|name| check_name(name))
-            .collect::<Result<(), _>>()?;
+        let mut names = grant.groups.iter().chain([&grant.user]);
+        names.try_for_each(|name| check_name(name))?;
         if grant.groups.len() > GROUPS_MAX {
             let len = grant.groups.len();
             return Err(format!("expected at most {GROUPS_MAX} groups, got {len}"));

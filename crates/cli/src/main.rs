@@ -15,7 +15,7 @@
 //! - `progress.rs`: what long work is doing
 //! - `contracts.rs`: what the command itself speaks, generated
 //! - `compression.rs`, `contract.rs`, `hub.rs`, `json_input.rs`, `locator.rs`, `payload.rs`, `peer.rs`, `router.rs`, `size.rs`, `tls.rs`,
-//!   `token.rs`: arguments that several subcommands share
+//!   `token.rs`, `topic_names.rs`: arguments that several subcommands share
 
 mod backup_folder;
 mod command;
@@ -49,6 +49,7 @@ mod router;
 mod size;
 mod tls;
 mod token;
+mod topic_names;
 
 use std::process::ExitCode;
 

@@ -35,6 +35,7 @@ mod reconnect;
 #[cfg(feature = "recordings")]
 mod recording;
 mod serve;
+mod several_topics;
 mod slice;
 mod slice_tools;
 mod streams;

@@ -36,7 +36,10 @@ async fn ice_accepts_the_certificates_that_the_floe_command_makes() {
     for language in Language::ALL {
         let options = ice_options(&certificates, "server");
         let (server, proxy) = start(&ice, language, SSL, &options);
-        assert_eq!(ping(&settings(&certificates, "client"), &proxy).await, Ok(()));
+        assert_eq!(
+            ping(&settings(&certificates, "client"), &proxy).await,
+            Ok(())
+        );
         end(server);
         let mut options = ice_options(&certificates, "client");
         options.push("--IceSSL.CheckCertName=1".to_owned());
