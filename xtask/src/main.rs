@@ -12,6 +12,7 @@ mod gate;
 mod interop38;
 mod interop_amqp;
 mod packages;
+mod portability;
 mod python_package;
 mod soak;
 mod tally;
@@ -69,7 +70,8 @@ fn run(words: &[&str]) -> Result<bool, String> {
 const HELP: &str = "\
 cargo xtask TASK
 
-  test         everything that must hold: install, fmt, lint, docs, book, deny, build, tests, examples
+  test         everything that must hold: install, fmt, lint, docs, book, deny, build, tests, and what
+               compiles elsewhere
   fuzz-smoke   runs each fuzz target for two minutes (--seconds N for another time)
   soak         ten minutes of mixed load with random kills, and an audit (--seconds N, --seed N, -o FILE for JSON,
                --mistake KIND to see it fail); a minute of it is a step of `test`
@@ -113,5 +115,9 @@ Single steps of `test`:
   deny         licences and sources of the dependencies; notes advisories
   build        builds the workspace in the profile that the tests use
   tests        all tests of the workspace, examples among them
+  plain-build  the tests of what the command lacks without features
+  systems      compiles the crates without features for this system, Windows and macOS
+  minimum-rust compiles with the oldest Rust that the crates name
+  interface    compares the libraries with the last release (cargo-semver-checks); nothing before there is a tag
   soak-smoke   a minute of the soak
   examples     only the examples, each pair of programs";
