@@ -12,5 +12,6 @@ mod mapping;
 mod settings;
 mod world;
 
-pub use settings::{AmqpSettings, AmqpTopicSettings, MessageBody};
+use settings::MessageBody;
+pub use settings::Settings;
 pub use world::AmqpWorld;

@@ -1,28 +1,64 @@
-//! The table `[bridge.amqp]` of a `floe.toml`.
+//! The table `[bridge.amqp]`.
 
-use std::path::PathBuf;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 
-use floe_dynamic::Contract;
 use serde::Deserialize;
 
-use crate::core::mapping::{Direction, EventTypesError};
-use crate::hub::TopicPlan;
-use crate::settings::TopicSettings;
+use super::AmqpWorld;
+use crate::core::mapping::Direction;
+use crate::settings::{TopicSettings, WorldSettings};
+use crate::world::World;
 
-/// A broker for programs that speak AMQP 1.0.
+/// The table `[bridge.amqp]`: a broker for programs that speak AMQP 1.0.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
-pub struct AmqpSettings {
-    /// Where it listens: `127.0.0.1:5672` by default. Beyond loopback it needs `passwords`.
+#[serde(from = "AmqpTable")]
+pub struct Settings {
+    /// Where it listens: an address of loopback, `127.0.0.1:5672` by default. Port 0 is a free one.
     pub listen: String,
     /// A users' file, in the form of the gateway's. With it, programs must say who they are (SASL PLAIN); without it, none
-    /// is asked (SASL ANONYMOUS). A relative path starts at the folder of the `floe.toml`.
+    /// is asked (SASL ANONYMOUS).
     pub passwords: Option<PathBuf>,
     /// The topics.
-    pub topic: Vec<AmqpTopicSettings>,
+    pub topics: Vec<TopicSettings>,
+    /// Those of them, by their names in the hub, whose messages are MapMessages. The others are TextMessages.
+    pub maps: HashSet<String>,
 }
 
-impl Default for AmqpSettings {
+/// The table as it is written.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+struct AmqpTable {
+    listen: String,
+    passwords: Option<PathBuf>,
+    topic: Vec<AmqpTopicTable>,
+}
+
+/// A topic as it is written: the keys of [`TopicSettings`], and the type of its messages.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AmqpTopicTable {
+    topic: String,
+    interface: String,
+    name: Option<String>,
+    #[serde(default)]
+    direction: Direction,
+    #[serde(default)]
+    body: MessageBody,
+}
+
+/// The type of the messages that programs get. They may send both.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum MessageBody {
+    /// A TextMessage with JSON. The default.
+    #[default]
+    Text,
+    /// A MapMessage.
+    Map,
+}
+
+impl Default for AmqpTable {
     fn default() -> Self {
         Self {
             listen: "127.0.0.1:5672".to_owned(),
@@ -32,48 +68,57 @@ impl Default for AmqpSettings {
     }
 }
 
-/// A topic: the keys of [`TopicSettings`], and the type of its messages.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AmqpTopicSettings {
-    /// The topic of the hub; created if it does not exist.
-    pub topic: String,
-    /// The interface of its events: `::Demo::Ticker`.
-    pub interface: String,
-    /// Its name over there; by default the topic's.
-    pub name: Option<String>,
-    /// Which way events go; both by default.
-    #[serde(default)]
-    pub direction: Direction,
-    /// Which messages programs get. They may send both.
-    #[serde(default)]
-    pub body: MessageBody,
+impl Default for Settings {
+    fn default() -> Self {
+        AmqpTable::default().into()
+    }
 }
 
-/// The type of messages.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum MessageBody {
-    /// A TextMessage with JSON. The default.
-    #[default]
-    Text,
-    /// A MapMessage.
-    Map,
+impl From<AmqpTable> for Settings {
+    fn from(table: AmqpTable) -> Self {
+        let maps = table.topic.iter();
+        let maps = maps.filter(|topic| topic.body == MessageBody::Map);
+        Self {
+            listen: table.listen,
+            passwords: table.passwords,
+            maps: maps.map(|topic| topic.topic.clone()).collect(),
+            topics: table.topic.into_iter().map(TopicSettings::from).collect(),
+        }
+    }
 }
 
-impl AmqpTopicSettings {
-    /// The topic with its events.
-    ///
-    /// # Errors
-    /// [`EventTypesError`]: the contract has no such events.
-    pub fn plan(&self, contract: &Contract) -> Result<TopicPlan, EventTypesError> {
-        let settings = TopicSettings {
-            topic: self.topic.clone(),
-            interface: self.interface.clone(),
-            name: self.name.clone(),
-            direction: self.direction,
-        };
-        settings.plan(contract)
+impl From<AmqpTopicTable> for TopicSettings {
+    fn from(table: AmqpTopicTable) -> Self {
+        Self {
+            topic: table.topic,
+            interface: table.interface,
+            name: table.name,
+            direction: table.direction,
+        }
+    }
+}
+
+impl Settings {
+    /// The type of messages of a topic, by its name in the hub.
+    pub(crate) fn body(&self, topic: &str) -> MessageBody {
+        match self.maps.contains(topic) {
+            true => MessageBody::Map,
+            false => MessageBody::Text,
+        }
+    }
+}
+
+impl WorldSettings for Settings {
+    fn world(&self) -> Box<dyn World> {
+        self.world_in(Path::new(""))
+    }
+
+    fn world_in(&self, folder: &Path) -> Box<dyn World> {
+        Box::new(AmqpWorld::new(self.clone(), folder))
+    }
+
+    fn topics(&self) -> &[TopicSettings] {
+        &self.topics
     }
 }
 
@@ -83,8 +128,8 @@ mod tests {
 
     #[test]
     fn an_empty_table_listens_on_loopback() {
-        let settings: AmqpSettings = toml::from_str("").expect("all has a default");
-        assert_eq!(settings, AmqpSettings::default());
+        let settings: Settings = toml::from_str("").expect("all has a default");
+        assert_eq!(settings, Settings::default());
         assert_eq!(settings.listen, "127.0.0.1:5672");
     }
 
@@ -102,15 +147,16 @@ mod tests {
             topic = 'quotes'
             interface = '::Demo::Ticker'
         ";
-        let settings: AmqpSettings = toml::from_str(text).expect("it is right");
-        assert_eq!(settings.topic[0].body, MessageBody::Map);
-        assert_eq!(settings.topic[1].body, MessageBody::Text);
-        assert_eq!(settings.topic[1].direction, Direction::Both);
+        let settings: Settings = toml::from_str(text).expect("it is right");
+        assert_eq!(settings.body("ticks"), MessageBody::Map);
+        assert_eq!(settings.body("quotes"), MessageBody::Text);
+        assert_eq!(settings.topics()[0].direction, Direction::Out);
+        assert_eq!(settings.topics()[1].direction, Direction::Both);
     }
 
     #[test]
     fn an_unknown_key_is_named() {
-        let error = toml::from_str::<AmqpSettings>("queue = 'ticks'").expect_err("a typing error");
+        let error = toml::from_str::<Settings>("queue = 'ticks'").expect_err("a typing error");
         assert!(error.to_string().contains("queue"), "{error}");
     }
 }

@@ -13,10 +13,10 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+use super::Settings;
 use super::codec::MessageCodec;
 use super::link::{Broker, BrokerTopic, SHUTDOWN_TIMEOUT, listen};
 use super::mapping;
-use super::{AmqpSettings, MessageBody};
 use crate::core::mapping::Finding;
 use crate::core::origin::Echo;
 use crate::hub::{Port, TopicPlan};
@@ -25,7 +25,7 @@ use crate::world::{Running, StartError, World, WorldFuture, WorldState};
 /// A broker for programs that speak AMQP 1.0, such as those of JMS.
 #[derive(Debug)]
 pub struct AmqpWorld {
-    settings: AmqpSettings,
+    settings: Settings,
     /// Where relative paths start.
     folder: PathBuf,
 }
@@ -47,18 +47,11 @@ const CONTAINER: &str = "floe-bridge";
 
 impl AmqpWorld {
     /// A broker that is not started. Relative paths start at `folder`.
-    pub fn new(settings: AmqpSettings, folder: impl Into<PathBuf>) -> Self {
+    pub fn new(settings: Settings, folder: impl Into<PathBuf>) -> Self {
         Self {
             settings,
             folder: folder.into(),
         }
-    }
-
-    /// The type of messages of a topic.
-    fn body(&self, topic: &str) -> MessageBody {
-        let topics = &self.settings.topic;
-        let found = topics.iter().find(|known| known.topic == topic);
-        found.map(|known| known.body).unwrap_or_default()
     }
 
     fn users(&self) -> Result<Option<Users>, StartError> {
@@ -87,7 +80,7 @@ impl AmqpWorld {
         let mut topics = BTreeMap::new();
         for port in ports {
             let name = port.name().to_owned();
-            let body = self.body(port.topic());
+            let body = self.settings.body(port.topic());
             let codec = Arc::new(MessageCodec::new(&name, port.events(), body));
             let topic = port.topic().to_owned();
             let before = topics.insert(name, BrokerTopic { port, codec });
@@ -115,9 +108,9 @@ impl AmqpWorld {
             .await
             .map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        if users.is_none() && !address.ip().is_loopback() {
+        if !address.ip().is_loopback() {
             return Err(StartError::new(format_args!(
-                "expected `passwords`, a users' file, because it listens at {address}, which others reach; or listen at 127.0.0.1"
+                "expected an address of loopback, as in 127.0.0.1:5672, got {address}: other hosts reach it, and passwords would pass in the clear"
             )));
         }
         let broker = Arc::new(Broker::new(CONTAINER.to_owned(), topics, users));
@@ -147,7 +140,7 @@ impl World for AmqpWorld {
     }
 
     fn judge(&self, topic: &TopicPlan) -> Vec<Finding> {
-        mapping::judge(topic, self.body(&topic.topic))
+        mapping::judge(topic, self.settings.body(&topic.topic))
     }
 
     fn start(

@@ -237,7 +237,7 @@ fn a_map_that_is_no_event_is_refused_by_its_field() {
         (
             "ages.length",
             Value::Int(1),
-            "body.ages: expected a string, got no entry `ages[0].key`",
+            "body.ages[0]: expected a string, got no entry `ages[0].key`",
         ),
         (
             "colour",
