@@ -19,19 +19,22 @@ pub enum Reason {
     HubAway,
     /// The other world was away, or the subscriber there had gone.
     WorldAway,
+    /// A subscriber in the other world got the event, and refused it.
+    RefusedThere,
     /// The hub has dropped the event for this subscriber: it was too slow.
     Dropped,
 }
 
 impl Reason {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Malformed,
         Self::CannotBeSaid,
         Self::NotOfContract,
         Self::RefusedByHub,
         Self::HubAway,
         Self::WorldAway,
+        Self::RefusedThere,
         Self::Dropped,
     ];
 
@@ -44,6 +47,7 @@ impl Reason {
             Self::RefusedByHub => "refused by hub",
             Self::HubAway => "hub away",
             Self::WorldAway => "world away",
+            Self::RefusedThere => "refused there",
             Self::Dropped => "dropped",
         }
     }
@@ -52,7 +56,11 @@ impl Reason {
     pub fn is_loss(self) -> bool {
         matches!(
             self,
-            Self::CannotBeSaid | Self::NotOfContract | Self::WorldAway | Self::Dropped
+            Self::CannotBeSaid
+                | Self::NotOfContract
+                | Self::WorldAway
+                | Self::RefusedThere
+                | Self::Dropped
         )
     }
 }
