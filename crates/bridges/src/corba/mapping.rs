@@ -28,10 +28,7 @@ pub(super) struct EventForm {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum FormError {
     /// The `any` has another type.
-    OtherType {
-        expected: String,
-        got: String,
-    },
+    OtherType { expected: String, got: String },
     /// Its bytes are no value of its type.
     Malformed(String),
     /// CORBA, or this connection's code set, cannot say a value of the event.
@@ -109,7 +106,10 @@ impl fmt::Display for FormError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OtherType { expected, got } => {
-                write!(f, "expected an any of type {expected}, got one of type {got}")
+                write!(
+                    f,
+                    "expected an any of type {expected}, got one of type {got}"
+                )
             }
             Self::Malformed(reason) => write!(f, "the value is malformed: {reason}"),
             Self::CannotBeSaid(reason) => write!(f, "the value cannot be said in CORBA: {reason}"),
@@ -183,13 +183,15 @@ fn name(name: &str) -> Finding {
 
 /// Types that CORBA has no values of.
 fn unsayable(events: &EventTypes) -> Vec<Finding> {
-    let accept = |layout: &Layout| match layout.shape() {
+    let accept = |layout: &Layout| {
+        match layout.shape() {
         Shape::Class { .. } => Err(
             "instances can be nil, shared, circular or of a derived class, and IDL 2 can say none of that"
                 .to_owned(),
         ),
         Shape::Unsupported => Err("it nests too deep".to_owned()),
         _ => Ok(()),
+    }
     };
     let kinds = events.kinds().iter();
     let refused = kinds.filter_map(|kind| kind.operation().inputs().check(accept).err());
@@ -247,7 +249,9 @@ fn type_text(code: &TypeCode) -> String {
     let mut text = String::new();
     describe(code, 1, &mut text);
     if text.len() > TYPE_TEXT_LEN_MAX {
-        let end = (0..=TYPE_TEXT_LEN_MAX).rev().find(|at| text.is_char_boundary(*at));
+        let end = (0..=TYPE_TEXT_LEN_MAX)
+            .rev()
+            .find(|at| text.is_char_boundary(*at));
         text.truncate(end.unwrap_or_default());
         text.push_str(" ...");
     }

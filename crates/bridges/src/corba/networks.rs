@@ -76,7 +76,13 @@ mod tests {
             let address = address.parse().expect("it is an address");
             assert!(networks.contain(address), "{address}");
         }
-        for address in ["0.0.0.0", "10.0.0.1", "169.254.169.254", "::", "::ffff:10.0.0.1"] {
+        for address in [
+            "0.0.0.0",
+            "10.0.0.1",
+            "169.254.169.254",
+            "::",
+            "::ffff:10.0.0.1",
+        ] {
             let address = address.parse().expect("it is an address");
             assert!(!networks.contain(address), "{address}");
         }

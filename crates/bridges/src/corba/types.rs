@@ -52,7 +52,8 @@ impl Types<'_> {
                 let fields: Vec<_> = operation
                     .inputs()
                     .map(|input| {
-                        let made = Made::OptionalParameter(event.name().to_owned(), input.name.clone());
+                        let made =
+                            Made::OptionalParameter(event.name().to_owned(), input.name.clone());
                         let code = self.r#type(input.r#type);
                         let code = match input.tag {
                             None => code,
@@ -99,7 +100,7 @@ impl Types<'_> {
             Type::Primitive(primitive) => Arc::new(primitive_code(primitive)),
             Type::Named(id) => self.definition(id),
             // A proxy is its text; the empty one is nil.
-            Type::ObjectProxy | Type::Proxy(_) | Type::AnyClass => Arc::new(TypeCode::STRING),
+            _ => Arc::new(TypeCode::STRING),
         }
     }
 
@@ -110,7 +111,10 @@ impl Types<'_> {
         let spelled = self.naming.definition(id).to_owned();
         let code = match &self.model.definition(id).kind {
             DefinitionKind::Enum(of) => {
-                let names = of.enumerators.iter().map(|it| Made::Enumerator(it.name.clone()));
+                let names = of
+                    .enumerators
+                    .iter()
+                    .map(|it| Made::Enumerator(it.name.clone()));
                 let names = names.map(|made| self.naming.made(id, made).to_owned());
                 Arc::new(TypeCode::Enum(EnumType {
                     enumerators: names.collect(),
@@ -129,7 +133,10 @@ impl Types<'_> {
             }
             DefinitionKind::Dictionary(of) => {
                 let entry = self.naming.made(id, Made::Entry).to_owned();
-                let fields = vec![("key", self.r#type(of.key)), ("value", self.r#type(of.value))];
+                let fields = vec![
+                    ("key", self.r#type(of.key)),
+                    ("value", self.r#type(of.value)),
+                ];
                 let entry = self.structure(id, entry, fields);
                 self.alias(id, &spelled, TypeCode::sequence(entry))
             }

@@ -130,11 +130,6 @@ impl EventChannel {
         consumers.filter_map(|(id, reference)| Some((*id, reference.as_ref()?)))
     }
 
-    /// Removes a consumer that is gone.
-    pub fn remove_consumer(&mut self, id: ConsumerId) {
-        self.consumers.remove(&id);
-    }
-
     /// The number of the proxy with this key, if it is that of a supplier or a consumer, with its reference once it has
     /// connected itself. `None` if it is another object, or no longer there.
     pub fn proxy(&self, key: &[u8]) -> Option<(ProxyId, Option<&Ior>)> {
@@ -151,17 +146,26 @@ impl EventChannel {
         }
     }
 
+    /// The suppliers that are connected and gave a reference, to hear of the end.
+    pub fn suppliers(&self) -> impl Iterator<Item = &Ior> {
+        let references = self.suppliers.values().flatten();
+        references.filter(|reference| !reference.is_nil())
+    }
+
+    /// Returns true if a proxy is there and connected.
+    pub fn is_connected(&self, proxy: ProxyId) -> bool {
+        match proxy {
+            ProxyId::Supplier(number) => matches!(self.suppliers.get(&number), Some(Some(_))),
+            ProxyId::Consumer(id) => matches!(self.consumers.get(&id), Some(Some(_))),
+        }
+    }
+
     /// Removes a proxy: its object is no longer there.
     pub fn remove(&mut self, proxy: ProxyId) {
         match proxy {
             ProxyId::Supplier(number) => drop(self.suppliers.remove(&number)),
             ProxyId::Consumer(id) => drop(self.consumers.remove(&id)),
         }
-    }
-
-    /// The suppliers and consumers that there are, connected or not.
-    pub fn proxy_count(&self) -> usize {
-        self.suppliers.len() + self.consumers.len()
     }
 
     /// The request that pushes an event to a consumer with this target; its argument is the event. Use

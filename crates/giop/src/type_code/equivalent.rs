@@ -80,9 +80,10 @@ impl Comparison {
             (TypeCode::Named(kind, a), TypeCode::Named(other_kind, b)) => {
                 kind == other_kind && agree(a, b)
             }
-            (TypeCode::ValueBox { name: a, boxed: x }, TypeCode::ValueBox { name: b, boxed: y }) => {
-                agree(a, b) && self.inner((one, x), (other, y))
-            }
+            (
+                TypeCode::ValueBox { name: a, boxed: x },
+                TypeCode::ValueBox { name: b, boxed: y },
+            ) => agree(a, b) && self.inner((one, x), (other, y)),
             (TypeCode::Value(a), TypeCode::Value(b)) => {
                 let mut members = a.members.iter().zip(&b.members);
                 agree(&a.name, &b.name)

@@ -23,7 +23,9 @@ impl<'d, 'a> CdrReader<'d, 'a> {
     }
 
     fn count(&mut self, element_len_min: usize) -> Result<usize, CdrReadError> {
-        Ok(self.decoder.count(element_len_min, usize::MAX, "sequence")?)
+        Ok(self
+            .decoder
+            .count(element_len_min, usize::MAX, "sequence")?)
     }
 }
 
