@@ -25,5 +25,5 @@ mod types;
 pub use mapping::CHANNEL_NAME_LEN_MAX;
 pub use networks::Networks;
 pub use refusal::MINOR;
-pub use settings::CorbaSettings;
+pub use settings::Settings;
 pub use world::Corba;

@@ -5,12 +5,14 @@ use std::net::SocketAddr;
 use serde::Deserialize;
 
 use super::networks::Networks;
-use crate::settings::TopicSettings;
+use super::world::Corba;
+use crate::settings::{TopicSettings, WorldSettings};
+use crate::world::World;
 
 /// The settings of the world.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct CorbaSettings {
+pub struct Settings {
     /// Where programs connect by IIOP; `127.0.0.1:2809` by default. Port 0 takes a free one.
     #[serde(default = "default_listen")]
     pub listen: SocketAddr,
@@ -40,7 +42,17 @@ pub struct CorbaSettings {
     pub topic: Vec<TopicSettings>,
 }
 
-impl Default for CorbaSettings {
+impl WorldSettings for Settings {
+    fn world(&self) -> Box<dyn World> {
+        Box::new(Corba::new(self.clone()))
+    }
+
+    fn topics(&self) -> &[TopicSettings] {
+        &self.topic
+    }
+}
+
+impl Default for Settings {
     fn default() -> Self {
         Self {
             listen: default_listen(),
@@ -86,14 +98,14 @@ mod tests {
 
     #[test]
     fn an_empty_table_is_the_defaults() {
-        let settings: CorbaSettings = toml::from_str("").expect("it is a table");
-        assert_eq!(settings, CorbaSettings::default());
+        let settings: Settings = toml::from_str("").expect("it is a table");
+        assert_eq!(settings, Settings::default());
         assert_eq!(settings.listen.to_string(), "127.0.0.1:2809");
     }
 
     #[test]
     fn a_key_that_is_not_known_is_an_error() {
-        let error = toml::from_str::<CorbaSettings>("lissten = \"127.0.0.1:1\"");
+        let error = toml::from_str::<Settings>("lissten = \"127.0.0.1:1\"");
         let error = error.expect_err("it is no key").to_string();
         assert!(error.contains("lissten"), "{error}");
     }

@@ -18,7 +18,7 @@ use super::link::listener::{Connected, Listening, listen};
 use super::link::outgoing::Reach;
 use super::mapping;
 use super::objects::Objects;
-use super::settings::CorbaSettings;
+use super::settings::Settings;
 use crate::core::mapping::Finding;
 use crate::core::origin::Echo;
 use crate::hub::{Port, TopicPlan};
@@ -27,12 +27,12 @@ use crate::world::{PEERS_LISTED_MAX, Running, StartError, World, WorldFuture, Wo
 /// CORBA programs: suppliers and consumers of event channels.
 #[derive(Debug, Clone)]
 pub struct Corba {
-    settings: CorbaSettings,
+    settings: Settings,
 }
 
 impl Corba {
     /// The world that settings describe.
-    pub fn new(settings: CorbaSettings) -> Self {
+    pub fn new(settings: Settings) -> Self {
         Self { settings }
     }
 }
@@ -73,7 +73,7 @@ struct RunningCorba {
     listening: Option<JoinHandle<()>>,
 }
 
-async fn start(settings: CorbaSettings, ports: Vec<Port>) -> Result<RunningCorba, StartError> {
+async fn start(settings: Settings, ports: Vec<Port>) -> Result<RunningCorba, StartError> {
     check(&settings, &ports)?;
     let bound = TcpListener::bind(settings.listen).await;
     let listener = bound.map_err(|error| {
@@ -134,7 +134,7 @@ async fn start(settings: CorbaSettings, ports: Vec<Port>) -> Result<RunningCorba
     })
 }
 
-fn check(settings: &CorbaSettings, ports: &[Port]) -> Result<(), StartError> {
+fn check(settings: &Settings, ports: &[Port]) -> Result<(), StartError> {
     let listen = settings.listen;
     if listen.ip().is_unspecified() && settings.host.is_none() {
         return Err(StartError::new(format_args!(
