@@ -1,7 +1,7 @@
 //! The networks with which the bridge speaks.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
 use ipnet::IpNet;
 use serde::Deserialize;
@@ -9,7 +9,8 @@ use serde::de::{Deserializer, Error};
 
 /// Networks: those of programs that may connect, and to whose consumers the bridge connects. By default this computer.
 ///
-/// In settings each is an address or a network, such as `10.1.0.0/16` or `fd00::/8`.
+/// In settings each is an address or a network, such as `10.1.0.0/16` or `fd00::/8`. Where `127.0.0.1` is allowed, the other
+/// addresses of this computer are: ORBs put them into references.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Networks(Vec<IpNet>);
 
@@ -17,7 +18,8 @@ impl Networks {
     /// Returns true if an address is in one of them. An IPv4 address that is mapped to IPv6 counts as the IPv4 address.
     pub fn contain(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
-        self.0.iter().any(|network| network.contains(&address))
+        let contains = |address: IpAddr| self.0.iter().any(|it| it.contains(&address));
+        contains(address) || is_of_this_computer(address) && contains(Ipv4Addr::LOCALHOST.into())
     }
 
     /// Returns true if there is a network beyond this computer among them.
@@ -63,6 +65,14 @@ impl fmt::Display for Networks {
         let texts: Vec<String> = self.0.iter().map(IpNet::to_string).collect();
         f.write_str(&texts.join(", "))
     }
+}
+
+/// True if an address is one of this computer.
+pub(super) fn is_of_this_computer(address: IpAddr) -> bool {
+    let address = address.to_canonical();
+    let is_one_place = !address.is_unspecified() && !address.is_multicast();
+    // The system lets a socket have no other.
+    address.is_loopback() || is_one_place && UdpSocket::bind((address, 0)).is_ok()
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 
-use crate::corba::networks::Networks;
+use crate::corba::networks::{Networks, is_of_this_computer};
 
 /// Where the bridge may connect.
 #[derive(Debug, Clone)]
@@ -108,8 +108,8 @@ impl Reach {
                 self.networks
             )));
         }
-        let is_here = ip.is_loopback() || ip.is_unspecified() || ip == self.own.ip().to_canonical();
-        (is_here && address.port() == self.own.port()).then(|| self.is_own(address))
+        let is_own = address.port() == self.own.port() && is_of_this_computer(ip);
+        is_own.then(|| self.is_own(address))
     }
 
     fn is_own(&self, address: SocketAddr) -> OutgoingError {
