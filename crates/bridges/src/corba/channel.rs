@@ -41,8 +41,14 @@ pub(super) struct Channel {
 struct State {
     channel: EventChannel,
     suppliers: HashMap<u64, Arc<Supplier>>,
-    /// The tasks of those that are connected.
-    consumers: HashMap<ConsumerId, JoinHandle<()>>,
+    /// Those that are connected.
+    consumers: HashMap<ConsumerId, Connected>,
+}
+
+/// A consumer that is connected.
+struct Connected {
+    task: JoinHandle<()>,
+    has_left: watch::Sender<bool>,
 }
 
 /// A supplier, from when it got its proxy.
@@ -240,7 +246,8 @@ impl Channel {
         );
         let port = self.port.clone();
         let form = Arc::clone(&self.form);
-        let mut consumer = Consumer::new(port, form, self.consumers.clone(), reference);
+        let (has_left, leaves) = watch::channel(false);
+        let mut consumer = Consumer::new(port, form, self.consumers.clone(), reference, leaves);
         let channel = Arc::clone(self);
         let mut ending = self.ending.clone();
         let task = tokio::spawn(async move {
@@ -253,7 +260,7 @@ impl Channel {
                 false => channel.forget_consumer(id),
             }
         });
-        state.consumers.insert(id, task);
+        state.consumers.insert(id, Connected { task, has_left });
         Ok(())
     }
 
@@ -295,8 +302,9 @@ impl Channel {
                 visitor.obtained(self.name(), proxy);
             }
             Some(ChannelEvent::Disconnected(id)) => {
-                if let Some(task) = self.state().consumers.remove(&id) {
-                    task.abort();
+                // Its task ends when what it was given is answered.
+                if let Some(consumer) = self.state().consumers.remove(&id) {
+                    consumer.has_left.send_replace(true);
                 }
             }
             _ => {}
@@ -368,7 +376,7 @@ impl Channel {
             state.suppliers.clear();
             let suppliers = state.channel.suppliers().cloned().collect();
             (
-                state.consumers.drain().map(|(_, task)| task).collect(),
+                state.consumers.drain().map(|(_, it)| it.task).collect(),
                 suppliers,
             )
         };
@@ -393,7 +401,7 @@ impl Channel {
 
 impl Drop for State {
     fn drop(&mut self) {
-        self.consumers.values().for_each(JoinHandle::abort);
+        self.consumers.values().for_each(|it| it.task.abort());
     }
 }
 

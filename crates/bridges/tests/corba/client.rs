@@ -104,7 +104,12 @@ impl Client {
             panic!("{operation}: {outcome:?}")
         };
         let reference = Ior::decode(&mut body.decoder()).expect("it is a reference");
-        let key = reference.iiop_profiles().next().expect("it has one").key.clone();
+        let key = reference
+            .iiop_profiles()
+            .next()
+            .expect("it has one")
+            .key
+            .clone();
         (reference, key)
     }
 
@@ -123,7 +128,8 @@ impl Client {
     pub(crate) async fn connect_consumer(&mut self, channel: &str, consumer: &Ior) -> Outcome {
         let (_, admin) = self.obtain(channel.as_bytes(), "for_consumers").await;
         let (_, proxy) = self.obtain(&admin, "obtain_push_supplier").await;
-        self.call(&proxy, "connect_push_consumer", |to| consumer.encode(to)).await
+        self.call(&proxy, "connect_push_consumer", |to| consumer.encode(to))
+            .await
     }
 
     pub(crate) async fn push(&mut self, proxy: &[u8], code: &TypeCode, value: &Value) -> Outcome {

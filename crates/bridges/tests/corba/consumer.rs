@@ -38,7 +38,9 @@ pub(crate) struct Consumer {
 
 impl Consumer {
     pub(crate) async fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("there is a port");
+        let listener = TcpListener::bind("127.0.0.1:0")
+            .await
+            .expect("there is a port");
         let port = listener.local_addr().expect("it listens").port();
         let profile = IiopProfile::new("127.0.0.1", port, Bytes::from_static(b"me"));
         let (sender, calls) = mpsc::unbounded_channel();
@@ -93,7 +95,10 @@ async fn serve(
     let mut connection = Connection::<()>::new(Role::Server, ConnectionSettings::default());
     let mut input = BytesMut::new();
     loop {
-        match connection.handle_input(&mut input).expect("the bridge keeps the protocol") {
+        match connection
+            .handle_input(&mut input)
+            .expect("the bridge keeps the protocol")
+        {
             Some(ConnectionEvent::Request(request)) => {
                 if !handle(&mut connection, &request, &calls, &answers) {
                     return;

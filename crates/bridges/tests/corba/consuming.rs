@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use floe_bridges::core::account::Reason;
+use floe_giop::message::Outcome;
 use floe_giop::reference::{Ior, Profile};
 use floe_giop::system_exception::SystemExceptionKind as Kind;
-use floe_giop::message::Outcome;
 
 use crate::client::{Client, assert_returned};
 use crate::consumer::{Answer, Consumer};
@@ -88,7 +88,9 @@ async fn a_consumer_that_refuses_an_event_gets_the_next() {
     let mut consumer = Consumer::start().await;
     assert_returned(&client.connect_consumer("ticks", &consumer.reference).await);
     consumer.answer(&[Answer::Raise(Kind::BadParam)]);
-    joined.publish(TICK, &[tick_json("a", 1), tick_json("a", 2)]).await;
+    joined
+        .publish(TICK, &[tick_json("a", 1), tick_json("a", 2)])
+        .await;
     assert_eq!(consumer.event().await.value(), Ok(tick("a", 2)));
     joined.counted(|counts| counts.sent_out == 1).await;
     assert_eq!(joined.counts().not_crossed.len(), 1);
@@ -111,7 +113,9 @@ async fn await_gone(client: &mut Client, proxy: &[u8]) {
 async fn connect(client: &mut Client, consumer: &Ior) -> bytes::Bytes {
     let (_, admin) = client.obtain(b"ticks", "for_consumers").await;
     let (_, proxy) = client.obtain(&admin, "obtain_push_supplier").await;
-    let connected = client.call(&proxy, "connect_push_consumer", |to| consumer.encode(to)).await;
+    let connected = client
+        .call(&proxy, "connect_push_consumer", |to| consumer.encode(to))
+        .await;
     assert_returned(&connected);
     proxy
 }
@@ -131,7 +135,9 @@ async fn a_consumer_that_vanished_is_disconnected_and_its_events_are_counted() {
     vanishes.vanish().await;
     joined.publish(TICK, &[tick_json("a", 1)]).await;
     assert_eq!(stays.event().await.value(), Ok(tick("a", 1)));
-    joined.counted(|counts| not_crossed(counts, Reason::WorldAway) == 1).await;
+    joined
+        .counted(|counts| not_crossed(counts, Reason::WorldAway) == 1)
+        .await;
     await_gone(&mut client, &proxy).await;
     joined.publish(TICK, &[tick_json("a", 2)]).await;
     assert_eq!(stays.event().await.value(), Ok(tick("a", 2)));

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use floe::Communicator;
 use floe::hub::{HubClient, Subscription};
-use floe_bridges::core::account::{Counts, Reason};
 use floe_bridges::corba::{Corba, Settings};
+use floe_bridges::core::account::{Counts, Reason};
 use floe_bridges::hub::HubEvent;
 use floe_bridges::settings::TopicSettings;
 use floe_bridges::{Bridge, BridgeError};
@@ -73,7 +73,9 @@ pub(crate) async fn start_with(settings: Settings, topics: Vec<TopicSettings>) -
     let communicator = Communicator::new();
     let mut hub = HubSettings::default();
     hub.listen = "tcp -h 127.0.0.1 -p 0".to_owned();
-    let hub = Hub::start(&communicator, hub).await.expect("the hub starts");
+    let hub = Hub::start(&communicator, hub)
+        .await
+        .expect("the hub starts");
     let client = HubClient::connect(&hub.topic_manager()).await;
     let client = client.expect("the hub answers");
     let bridge = bridge(settings, &client, &topics).await;
@@ -90,7 +92,9 @@ pub(crate) async fn bridge(
     client: &HubClient,
     topics: &[TopicSettings],
 ) -> Result<Bridge, BridgeError> {
-    let plans = topics.iter().map(|topic| topic.plan(&contract()).expect("it has events"));
+    let plans = topics
+        .iter()
+        .map(|topic| topic.plan(&contract()).expect("it has events"));
     Bridge::start(Box::new(Corba::new(settings)), client, plans.collect()).await
 }
 
@@ -127,7 +131,9 @@ impl Joined {
         let found = contract().operation(operation).expect("it is there");
         for event in events {
             let parameters = encode(operation, event);
-            let sent = publisher.invoke(found.name(), found.mode(), &parameters).await;
+            let sent = publisher
+                .invoke(found.name(), found.mode(), &parameters)
+                .await;
             sent.expect("the hub takes it");
         }
     }

@@ -19,7 +19,10 @@ use crate::values::{tick, tick_code};
 
 fn consumer_at(host: &str, port: u16) -> Ior {
     let profile = IiopProfile::new(host, port, bytes::Bytes::from_static(b"k"));
-    Ior::new("IDL:omg.org/CosEventComm/PushConsumer:1.0", profile.expect("it is short"))
+    Ior::new(
+        "IDL:omg.org/CosEventComm/PushConsumer:1.0",
+        profile.expect("it is short"),
+    )
 }
 
 #[tokio::test]
@@ -38,7 +41,9 @@ async fn a_consumer_leads_to_no_other_computer_and_not_to_the_bridge_itself() {
         ("::ffff:127.0.0.1", own),
         ("127.1", own),
     ] {
-        let refused = client.connect_consumer("ticks", &consumer_at(host, port)).await;
+        let refused = client
+            .connect_consumer("ticks", &consumer_at(host, port))
+            .await;
         assert_eq!(refusal(refused), (Kind::NoPermission, 6), "{host}:{port}");
     }
     let refused = client.connect_consumer("ticks", &consumer_at("", 80)).await;
@@ -55,11 +60,15 @@ async fn proxies_that_nobody_connects_are_limited_and_go_with_the_connection() {
     for _ in 0..64 {
         proxies.push(client.obtain(&admin, "obtain_push_consumer").await.1);
     }
-    let refused = client.call(&admin, "obtain_push_consumer", |_| Ok(())).await;
+    let refused = client
+        .call(&admin, "obtain_push_consumer", |_| Ok(()))
+        .await;
     assert_eq!(refusal(refused), (Kind::ImpLimit, 10));
     // One that is connected makes room, and stays.
     let connected = client
-        .call(&proxies[0], "connect_push_supplier", |to| Ior::NIL.encode(to))
+        .call(&proxies[0], "connect_push_supplier", |to| {
+            Ior::NIL.encode(to)
+        })
         .await;
     assert_returned(&connected);
     client.obtain(&admin, "obtain_push_consumer").await;
@@ -90,8 +99,12 @@ async fn one_connection_too_many_is_closed() {
     let mut second = Client::connect(&joined.address()).await;
     first.obtain(b"ticks", "for_consumers").await;
     second.obtain(b"ticks", "for_consumers").await;
-    let mut third = TcpStream::connect(joined.address()).await.expect("it listens");
-    let read = timeout(PATIENCE, third.read(&mut [0])).await.expect("it ends");
+    let mut third = TcpStream::connect(joined.address())
+        .await
+        .expect("it listens");
+    let read = timeout(PATIENCE, third.read(&mut [0]))
+        .await
+        .expect("it ends");
     assert!(matches!(read, Ok(0) | Err(_)), "{read:?}");
     first.obtain(b"ticks", "for_consumers").await;
     joined.end().await;
@@ -104,13 +117,19 @@ async fn a_message_beyond_the_limit_ends_its_connection_at_once() {
         ..settings()
     })
     .await;
-    let mut stream = TcpStream::connect(joined.address()).await.expect("it listens");
+    let mut stream = TcpStream::connect(joined.address())
+        .await
+        .expect("it listens");
     let header = *b"GIOP\x01\x02\x01\x00\xff\xff\xff\x7f";
     stream.write_all(&header).await.expect("it is read");
     let mut answer = Vec::new();
     let read = timeout(PATIENCE, stream.read_to_end(&mut answer)).await;
     read.expect("it ends").expect("it is closed in peace");
-    assert_eq!(answer.get(7), Some(&6), "expected MessageError, got {answer:?}");
+    assert_eq!(
+        answer.get(7),
+        Some(&6),
+        "expected MessageError, got {answer:?}"
+    );
     joined.end().await;
 }
 
@@ -126,13 +145,20 @@ async fn damaged_conversations_cost_their_own_connection() {
     let proxy = good.supplier("ticks").await;
     let mut recorded = Client::connect(&joined.address()).await;
     let theirs = recorded.supplier("ticks").await;
-    assert_returned(&recorded.push(&theirs, &tick_code(), &tick("Zürich", 1)).await);
-    recorded.connect_consumer("ticks", &consumer_at("127.0.0.1", 1)).await;
-    recorded.call(b"NameService", "list", |to| {
-        to.ulong(10);
-        Ok(())
-    })
-    .await;
+    assert_returned(
+        &recorded
+            .push(&theirs, &tick_code(), &tick("Zürich", 1))
+            .await,
+    );
+    recorded
+        .connect_consumer("ticks", &consumer_at("127.0.0.1", 1))
+        .await;
+    recorded
+        .call(b"NameService", "list", |to| {
+            to.ulong(10);
+            Ok(())
+        })
+        .await;
     let written = recorded.written.clone();
     let mut runner = TestRunner::deterministic();
     for round in 0..300 {
@@ -142,7 +168,9 @@ async fn damaged_conversations_cost_their_own_connection() {
             let at = at % bytes.len();
             bytes[at] = byte;
         }
-        let mut stream = TcpStream::connect(joined.address()).await.expect("it listens");
+        let mut stream = TcpStream::connect(joined.address())
+            .await
+            .expect("it listens");
         // The bridge may close before it has read all.
         let _ = stream.write_all(&bytes).await;
         let _ = stream.shutdown().await;

@@ -10,7 +10,9 @@ use crate::fixture::{settings, start, start_with, topic};
 
 async fn resolve(client: &mut Client, name: &str) -> Outcome {
     let name = Name::parse(name).expect("it is a name");
-    client.call(b"NameService", "resolve", |to| name.encode(to)).await
+    client
+        .call(b"NameService", "resolve", |to| name.encode(to))
+        .await
 }
 
 #[tokio::test]
@@ -26,12 +28,18 @@ async fn each_channel_has_its_name() {
         };
         let reference = Ior::decode(&mut body.decoder()).expect("it is a reference");
         let profile = reference.iiop_profiles().next().expect("it has one");
-        assert_eq!(format!("{}:{}", profile.host, profile.port), joined.address());
+        assert_eq!(
+            format!("{}:{}", profile.host, profile.port),
+            joined.address()
+        );
         assert_eq!(profile.key, key.as_bytes());
         client.obtain(&profile.key, "for_consumers").await;
     }
     let missing = resolve(&mut client, "none").await;
-    assert!(matches!(missing, Outcome::UserException { .. }), "{missing:?}");
+    assert!(
+        matches!(missing, Outcome::UserException { .. }),
+        "{missing:?}"
+    );
     joined.end().await;
 }
 
@@ -40,7 +48,14 @@ async fn programs_change_no_names_and_destroy_no_channels() {
     let joined = start(settings()).await;
     let mut client = Client::connect(&joined.address()).await;
     let name = Name::parse("ticks").expect("it is a name");
-    for operation in ["bind", "rebind", "unbind", "bind_new_context", "new_context", "destroy"] {
+    for operation in [
+        "bind",
+        "rebind",
+        "unbind",
+        "bind_new_context",
+        "new_context",
+        "destroy",
+    ] {
         let refused = client
             .call(b"NameService", operation, |to| {
                 name.encode(to)?;
@@ -51,6 +66,9 @@ async fn programs_change_no_names_and_destroy_no_channels() {
     }
     let refused = client.call(b"ticks", "destroy", |_| Ok(())).await;
     assert_eq!(refusal(refused), (Kind::NoPermission, 9));
-    assert!(matches!(resolve(&mut client, "ticks").await, Outcome::Results(_)));
+    assert!(matches!(
+        resolve(&mut client, "ticks").await,
+        Outcome::Results(_)
+    ));
     joined.end().await;
 }

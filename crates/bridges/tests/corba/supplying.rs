@@ -19,7 +19,10 @@ use crate::values::{tick, tick_code, tick_json};
 async fn an_event_is_published_when_push_has_returned() {
     let joined = start(settings()).await;
     let mut events = joined.subscribe().await;
-    for (at, version) in [Version::V1_0, Version::V1_1, Version::V1_2].into_iter().enumerate() {
+    for (at, version) in [Version::V1_0, Version::V1_1, Version::V1_2]
+        .into_iter()
+        .enumerate()
+    {
         for endian in [Endian::Big, Endian::Little] {
             let settings = ConnectionSettings {
                 version,
@@ -75,16 +78,24 @@ async fn an_any_of_another_type_is_refused_and_the_connection_goes_on() {
     // Another struct of the same repository id.
     let member = Member::new("side", TypeCode::Short);
     let other = TypeCode::structure(TypeName::scoped("Demo", "Tick"), vec![member]);
-    let pushed = client.push(&proxy, &other, &Value::Struct(vec![Value::Short(1)])).await;
+    let pushed = client
+        .push(&proxy, &other, &Value::Struct(vec![Value::Short(1)]))
+        .await;
     assert_eq!(refusal(pushed), (Kind::BadParam, 4));
     let alias = TypeCode::Alias {
         name: TypeName::scoped("Other", "Tock"),
         original: tick_code().into(),
     };
     assert_returned(&client.push(&proxy, &alias, &tick("a", 1)).await);
-    assert_eq!(next(&mut events).await.1, encode("::Demo::Ticker::tick", &tick_json("a", 1)));
+    assert_eq!(
+        next(&mut events).await.1,
+        encode("::Demo::Ticker::tick", &tick_json("a", 1))
+    );
     let counts = joined.counts();
-    assert_eq!((counts.taken_in, not_crossed(&counts, Reason::Malformed)), (1, 2));
+    assert_eq!(
+        (counts.taken_in, not_crossed(&counts, Reason::Malformed)),
+        (1, 2)
+    );
     joined.end().await;
 }
 
@@ -122,7 +133,11 @@ async fn a_value_that_is_none_of_its_type_is_refused() {
 /// The union of `::Demo::Feed`, as omniidl makes it.
 fn feed_code() -> TypeCode {
     let scoped = |name: &str| TypeName::scoped("Demo", name);
-    let operations = ["Feed_Operation_tick", "Feed_Operation_halted", "Feed_Operation_ping"];
+    let operations = [
+        "Feed_Operation_tick",
+        "Feed_Operation_halted",
+        "Feed_Operation_ping",
+    ];
     let alias = |name: &str, original: TypeCode| TypeCode::Alias {
         name: scoped(name),
         original: original.into(),
@@ -153,7 +168,11 @@ fn feed_code() -> TypeCode {
         default: None,
         cases: vec![
             case(0, "tick", tick_code()),
-            case(1, "halted", TypeCode::structure(scoped("Feed_halted"), halted)),
+            case(
+                1,
+                "halted",
+                TypeCode::structure(scoped("Feed_halted"), halted),
+            ),
             case(2, "ping", TypeCode::structure(scoped("Feed_ping"), ping)),
         ],
     }))
@@ -177,7 +196,12 @@ async fn several_operations_are_a_union() {
     let ping = Value::Struct(vec![Value::Octet(0)]);
     for (discriminator, member, operation, expected) in [
         (0, tick("a", 1), "tick", tick_json("a", 1)),
-        (1, halted(vec![Value::Long(3)]), "halted", halted_json(json!(3))),
+        (
+            1,
+            halted(vec![Value::Long(3)]),
+            "halted",
+            halted_json(json!(3)),
+        ),
         (1, halted(vec![]), "halted", halted_json(json!(null))),
         (2, ping, "ping", json!({})),
     ] {
@@ -220,7 +244,9 @@ async fn a_topic_that_only_goes_out_has_no_suppliers() {
     let joined = start_with(settings(), vec![out]).await;
     let mut client = Client::connect(&joined.address()).await;
     let (_, admin) = client.obtain(b"ticks", "for_suppliers").await;
-    let refused = client.call(&admin, "obtain_push_consumer", |_| Ok(())).await;
+    let refused = client
+        .call(&admin, "obtain_push_consumer", |_| Ok(()))
+        .await;
     assert_eq!(refusal(refused), (Kind::NoPermission, 8));
     joined.end().await;
 }
@@ -237,7 +263,11 @@ async fn a_supplier_pushes_between_connecting_and_disconnecting() {
     };
     assert_eq!(id, "IDL:omg.org/CosEventComm/Disconnected:1.0");
     let connected = client.supplier("ticks").await;
-    assert_returned(&client.call(&connected, "disconnect_push_consumer", |_| Ok(())).await);
+    assert_returned(
+        &client
+            .call(&connected, "disconnect_push_consumer", |_| Ok(()))
+            .await,
+    );
     let late = client.push(&connected, &tick_code(), &tick("a", 1)).await;
     let Outcome::SystemException(exception) = late else {
         panic!("{late:?}")

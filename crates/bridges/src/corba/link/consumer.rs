@@ -17,6 +17,7 @@ use floe_giop::connection::SendError;
 use floe_giop::message::{Outcome, Reply};
 use floe_giop::reference::Ior;
 use floe_giop::system_exception::SystemExceptionKind as Kind;
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
 use super::outgoing::{Outgoing, OutgoingError, Reach};
@@ -48,6 +49,8 @@ pub(in crate::corba) struct Consumer {
     outgoing: Option<Outgoing>,
     /// Forwards in a row.
     forwards: usize,
+    /// True when it has disconnected itself. What it has not answered yet is still waited for.
+    has_left: watch::Receiver<bool>,
 }
 
 /// Why a consumer gets no more events.
@@ -80,6 +83,7 @@ impl Consumer {
         form: Arc<EventForm>,
         settings: ConsumerSettings,
         reference: Ior,
+        has_left: watch::Receiver<bool>,
     ) -> Self {
         Self {
             port,
@@ -90,32 +94,39 @@ impl Consumer {
             reference,
             outgoing: None,
             forwards: 0,
+            has_left,
         }
     }
 
     /// Delivers events until the consumer is gone, or the bridge ends. May be cancelled; events without an answer are then
     /// not acknowledged to the hub.
     pub(in crate::corba) async fn serve(&mut self, mut deliveries: Deliveries) {
-        while let Some(events) = deliveries.next_batch().await {
+        let mut has_left = self.has_left.clone();
+        loop {
+            let events = tokio::select! {
+                events = deliveries.next_batch() => events,
+                _ = has_left.wait_for(|has_left| *has_left) => return,
+            };
+            let Some(events) = events else { return };
             let mut batch = Batch {
                 is_done: vec![false; events.len()],
                 events,
             };
             if let Err(gone) = self.deliver(&mut batch).await {
-                let left = batch.left();
-                if left > 0 {
-                    self.port.account().refuse(Reason::WorldAway, left);
-                }
                 let (topic, name) = (self.port.topic(), &self.name);
                 match gone {
                     Gone::Disconnected(why) => {
                         tracing::info!(topic, "consumer {name} has disconnected itself: {why}");
                     }
-                    Gone::Unreachable(why) => tracing::warn!(
-                        topic,
-                        "consumer {name} is disconnected, because it could not be reached for {} s: {why}",
-                        self.settings.patience.as_secs()
-                    ),
+                    Gone::Unreachable(why) => {
+                        let left = batch.left();
+                        self.port.account().refuse(Reason::WorldAway, left);
+                        tracing::warn!(
+                            topic,
+                            "consumer {name} is disconnected, because it could not be reached for {} s, and {left} events are lost: {why}",
+                            self.settings.patience.as_secs()
+                        );
+                    }
                 }
                 return;
             }
@@ -136,6 +147,7 @@ impl Consumer {
         let mut wait = BACK_OFF_MIN;
         let mut failing_since: Option<Instant> = None;
         while batch.left() > 0 {
+            self.check_left()?;
             let left = batch.left();
             let was_open = self.outgoing.is_some();
             let Err(failure) = self.try_deliver(batch).await else {
@@ -168,6 +180,13 @@ impl Consumer {
         Ok(())
     }
 
+    fn check_left(&self) -> Result<(), Gone> {
+        match *self.has_left.borrow() {
+            true => Err(Gone::Disconnected("it said so".to_owned())),
+            false => Ok(()),
+        }
+    }
+
     /// Pushes what is not done, until all is or something fails.
     async fn try_deliver(&mut self, batch: &mut Batch) -> Result<(), Failure> {
         let mut outgoing = match self.outgoing.take() {
@@ -179,7 +198,12 @@ impl Consumer {
         };
         let mut next = 0;
         loop {
-            while outgoing.in_flight() < self.settings.window && next < batch.events.len() {
+            if outgoing.in_flight() == 0 {
+                self.check_left()?;
+            }
+            let may_push = !*self.has_left.borrow();
+            let end = if may_push { batch.events.len() } else { next };
+            while outgoing.in_flight() < self.settings.window && next < end {
                 if !batch.is_done[next] {
                     self.push(&mut outgoing, batch, next)?;
                 }
@@ -303,6 +327,12 @@ enum Failure {
     /// Try again later.
     Later(String),
     Gone(Gone),
+}
+
+impl From<Gone> for Failure {
+    fn from(gone: Gone) -> Self {
+        Self::Gone(gone)
+    }
 }
 
 impl From<OutgoingError> for Failure {
