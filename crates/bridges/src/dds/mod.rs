@@ -1,1 +1,13 @@
-//! DDS programs: this end is a participant of their domain.
+//! DDS: this bridge is a participant of a domain.
+//!
+//! - [`settings`]: the table `[bridge.dds]`
+//! - [`mapping`]: topics, their names and types
+//! - [`codec`]: samples
+//! - [`link`]: sockets, and the participant on them
+//! - [`world`]: joins them
+
+pub mod codec;
+pub mod mapping;
+pub mod settings;
+
+pub use settings::DdsSettings;
