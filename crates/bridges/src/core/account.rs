@@ -21,11 +21,13 @@ pub enum Reason {
     WorldAway,
     /// The hub has dropped the event for this subscriber: it was too slow.
     Dropped,
+    /// A program of the other world has sent it, and it did not come here.
+    Missed,
 }
 
 impl Reason {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Malformed,
         Self::CannotBeSaid,
         Self::NotOfContract,
@@ -33,6 +35,7 @@ impl Reason {
         Self::HubAway,
         Self::WorldAway,
         Self::Dropped,
+        Self::Missed,
     ];
 
     /// Its name in metrics and lists: `malformed`.
@@ -45,6 +48,7 @@ impl Reason {
             Self::HubAway => "hub away",
             Self::WorldAway => "world away",
             Self::Dropped => "dropped",
+            Self::Missed => "missed",
         }
     }
 
@@ -52,7 +56,11 @@ impl Reason {
     pub fn is_loss(self) -> bool {
         matches!(
             self,
-            Self::CannotBeSaid | Self::NotOfContract | Self::WorldAway | Self::Dropped
+            Self::CannotBeSaid
+                | Self::NotOfContract
+                | Self::WorldAway
+                | Self::Dropped
+                | Self::Missed
         )
     }
 }

@@ -7,7 +7,10 @@
 //! - [`world`]: joins them
 
 pub mod codec;
+mod link;
 pub mod mapping;
 pub mod settings;
+mod world;
 
-pub use settings::DdsSettings;
+pub use settings::Settings;
+pub use world::Dds;

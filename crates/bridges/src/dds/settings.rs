@@ -4,12 +4,14 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use serde::Deserialize;
 
-use crate::settings::TopicSettings;
+use super::world::Dds;
+use crate::settings::{TopicSettings, WorldSettings};
+use crate::world::World;
 
 /// A domain of DDS, and the topics of it that are joined with a hub.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct DdsSettings {
+pub struct Settings {
     /// The domain, 0 to 232. Default: 0.
     pub domain: u32,
     /// The addresses of the interfaces that are used, and no others: datagrams come from and go to their networks only.
@@ -24,7 +26,7 @@ pub struct DdsSettings {
     pub topic: Vec<TopicSettings>,
 }
 
-impl Default for DdsSettings {
+impl Default for Settings {
     fn default() -> Self {
         Self {
             domain: 0,
@@ -33,6 +35,16 @@ impl Default for DdsSettings {
             multicast: false,
             topic: Vec::new(),
         }
+    }
+}
+
+impl WorldSettings for Settings {
+    fn world(&self) -> Box<dyn World> {
+        Box::new(Dds::new(self.clone()))
+    }
+
+    fn topics(&self) -> &[TopicSettings] {
+        &self.topic
     }
 }
 
@@ -54,13 +66,13 @@ mod tests {
             interface = "::Demo::Ticker"
             name = "Ticks"
         "#;
-        let settings: DdsSettings = toml::from_str(text).expect("it is one");
+        let settings: Settings = toml::from_str(text).expect("it is one");
         assert_eq!((settings.domain, settings.peers.len()), (3, 2));
         assert!(!settings.multicast);
         assert_eq!(settings.topic[0].name.as_deref(), Some("Ticks"));
-        let unknown = toml::from_str::<DdsSettings>("listen = 1").expect_err("it is unknown");
+        let unknown = toml::from_str::<Settings>("listen = 1").expect_err("it is unknown");
         assert!(unknown.to_string().contains("listen"), "{unknown}");
-        let empty: DdsSettings = toml::from_str("").expect("all has a default");
-        assert_eq!(empty, DdsSettings::default());
+        let empty: Settings = toml::from_str("").expect("all has a default");
+        assert_eq!(empty, Settings::default());
     }
 }

@@ -1,1 +1,5 @@
 //! SOAP programs: this end is their WS-Notification broker.
+
+mod settings;
+
+pub use settings::Settings;
