@@ -72,6 +72,11 @@ impl EventCodec {
         }
     }
 
+    /// The events.
+    pub fn events(&self) -> &Arc<EventTypes> {
+        &self.events
+    }
+
     /// The encoding in which samples are written, and then the others that are read, in numbers of the standard.
     pub fn representations(&self) -> Vec<i16> {
         match self.version {

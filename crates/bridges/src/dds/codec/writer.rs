@@ -111,19 +111,15 @@ impl<'b> CdrWriter<'b> {
         self.bytes[at..at + 4].copy_from_slice(&len.to_le_bytes());
     }
 
-    /// The header of an optional member in XCDR1 that is set: always the long one, because its length is not known yet.
-    fn begin_optional(&mut self, index: usize) -> Result<(), CdrError> {
+    /// The header of an optional member in XCDR1: always the long one, because its length is not known yet. Returns where the
+    /// length is.
+    fn optional_header(&mut self, index: usize) -> Result<usize, CdrError> {
         self.align(4);
         self.number((parameter::MUST_UNDERSTAND | parameter::EXTENDED).to_le_bytes())?;
         self.number(parameter::EXTENDED_LEN.to_le_bytes())?;
         self.count(index)?;
         self.count(0)?;
-        self.optional = Some(Optional {
-            len_at: self.bytes.len() - 4,
-            origin: self.origin,
-        });
-        self.origin = self.bytes.len();
-        Ok(())
+        Ok(self.bytes.len() - 4)
     }
 }
 
@@ -197,7 +193,11 @@ impl Writer for CdrWriter<'_> {
     fn begin_member(&mut self, record: &Record, index: usize) -> Result<bool, CdrError> {
         if record.members()[index].tag().is_some() {
             match self.version {
-                CdrVersion::One => self.begin_optional(index)?,
+                CdrVersion::One => {
+                    let len_at = self.optional_header(index)?;
+                    let origin = std::mem::replace(&mut self.origin, self.bytes.len());
+                    self.optional = Some(Optional { len_at, origin });
+                }
                 CdrVersion::Two => self.bool(true)?,
             }
         }
@@ -217,12 +217,7 @@ impl Writer for CdrWriter<'_> {
     fn unset_member(&mut self, _record: &Record, index: usize) -> Result<(), CdrError> {
         match self.version {
             CdrVersion::Two => self.bool(false),
-            CdrVersion::One => {
-                let id = u16::try_from(index).unwrap_or(u16::MAX);
-                self.align(4);
-                self.number(id.to_le_bytes())?;
-                self.number(0_u16.to_le_bytes())
-            }
+            CdrVersion::One => self.optional_header(index).map(|_| ()),
         }
     }
 

@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     fn reader(number: u8) -> Guid {
-        Guid::new(GuidPrefix([number; 12]), EntityId::of_user(1, false, false))
+        Guid::new(GuidPrefix([number; 12]), EntityId::PUBLICATIONS_READER)
     }
 
     fn write(readers: &mut Readers, count: usize) {

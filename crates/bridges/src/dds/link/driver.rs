@@ -290,7 +290,14 @@ impl Driver {
                     tracing::warn!(topic = name, reader = %remote, lost, "a reader of DDS does not answer, and loses events");
                 }
             }
+            Event::Matched { local, remote } => {
+                let state = Arc::clone(&self.state);
+                if let Some(topic) = self.topic_of(local) {
+                    state.join(remote, topic.port.topic());
+                }
+            }
             Event::Unmatched { local, remote } => {
+                self.state.leave(remote);
                 if let Some(topic) = self.topic_of(local)
                     && let Some(outlet) = &mut topic.outlet
                 {

@@ -1,11 +1,11 @@
 //! The state of a running participant, for lists and for its tests.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use floe_rtps::guid::GuidPrefix;
+use floe_rtps::guid::{Guid, GuidPrefix};
 
 use crate::world::{PEERS_LISTED_MAX, WorldState};
 
@@ -23,6 +23,8 @@ pub(crate) struct LinkState {
 #[derive(Debug, Default)]
 struct Seen {
     peers: BTreeMap<GuidPrefix, String>,
+    /// The readers and writers of others that are matched, each with our topic.
+    matched: BTreeMap<Guid, String>,
     /// Why events cannot be published, by topic.
     trouble: BTreeMap<String, String>,
 }
@@ -34,6 +36,15 @@ impl LinkState {
 
     pub(crate) fn lose(&self, prefix: GuidPrefix) {
         self.seen().peers.remove(&prefix);
+    }
+
+    /// Notes that a reader or a writer takes part in a topic.
+    pub(crate) fn join(&self, endpoint: Guid, topic: &str) {
+        self.seen().matched.insert(endpoint, topic.to_owned());
+    }
+
+    pub(crate) fn leave(&self, endpoint: Guid) {
+        self.seen().matched.remove(&endpoint);
     }
 
     /// Notes why events of a topic cannot be published, or that they can.
@@ -63,12 +74,10 @@ impl LinkState {
 
     pub(crate) fn state(&self) -> WorldState {
         let seen = self.seen();
+        let first = seen.peers.iter().take(PEERS_LISTED_MAX);
         WorldState {
-            peers: seen
-                .peers
-                .values()
-                .take(PEERS_LISTED_MAX)
-                .cloned()
+            peers: first
+                .map(|(prefix, name)| seen.described(*prefix, name))
                 .collect(),
             peer_count: seen.peers.len(),
             trouble: seen.trouble.values().next().cloned(),
@@ -77,6 +86,27 @@ impl LinkState {
 
     fn seen(&self) -> MutexGuard<'_, Seen> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Seen {
+    /// A participant: `name 0110…  at 127.0.0.1:7410: reads ticks; writes ticks`.
+    fn described(&self, prefix: GuidPrefix, name: &str) -> String {
+        let mut text = name.to_owned();
+        let mut separator = ": ";
+        for (verb, is_reader) in [("reads", true), ("writes", false)] {
+            let all = self.matched.iter();
+            let topics: BTreeSet<&str> = all
+                .filter(|(guid, _)| guid.prefix == prefix && guid.entity.is_reader() == is_reader)
+                .map(|(_, topic)| topic.as_str())
+                .collect();
+            if !topics.is_empty() {
+                let topics: Vec<_> = topics.into_iter().collect();
+                text.push_str(&format!("{separator}{verb} {}", topics.join(", ")));
+                separator = "; ";
+            }
+        }
+        text
     }
 }
 
