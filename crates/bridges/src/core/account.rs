@@ -23,6 +23,8 @@ pub enum Reason {
     RefusedThere,
     /// The hub has dropped the event for this subscriber: it was too slow.
     Dropped,
+    /// A program of the other world has sent it, and it did not come here.
+    Missed,
 }
 
 impl Reason {
@@ -36,6 +38,7 @@ impl Reason {
         Self::WorldAway,
         Self::RefusedThere,
         Self::Dropped,
+        Self::Missed,
     ];
 
     /// Its name in metrics and lists: `malformed`.
@@ -49,6 +52,7 @@ impl Reason {
             Self::WorldAway => "world away",
             Self::RefusedThere => "refused there",
             Self::Dropped => "dropped",
+            Self::Missed => "missed",
         }
     }
 
@@ -61,6 +65,7 @@ impl Reason {
                 | Self::WorldAway
                 | Self::RefusedThere
                 | Self::Dropped
+                | Self::Missed
         )
     }
 }
