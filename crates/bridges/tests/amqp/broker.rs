@@ -48,11 +48,25 @@ pub(crate) fn settings() -> Settings {
 }
 
 impl Broker {
+    /// A bridge that reaches its hub by a connection.
     pub(crate) fn start() -> Self {
         Self::with(settings(), |_| ())
     }
 
     pub(crate) fn with(settings: Settings, change: impl FnOnce(&mut HubSettings)) -> Self {
+        Self::of(settings, change, |_| Communicator::new())
+    }
+
+    /// A bridge in the process of its hub, as in `floe serve`.
+    pub(crate) fn in_process() -> Self {
+        Self::of(settings(), |_| (), Communicator::clone)
+    }
+
+    fn of(
+        settings: Settings,
+        change: impl FnOnce(&mut HubSettings),
+        side: impl FnOnce(&Communicator) -> Communicator,
+    ) -> Self {
         let runtime = Runtime::new().expect("a runtime starts");
         let (communicator, hub, client) = runtime.block_on(async {
             let communicator = Communicator::new();
@@ -60,7 +74,7 @@ impl Broker {
             settings.listen = "tcp -h 127.0.0.1 -p 0".to_owned();
             change(&mut settings);
             let hub = Hub::start(&communicator, settings).await.expect("a hub");
-            let client = HubClient::connect_with(&Communicator::new(), &hub.topic_manager()).await;
+            let client = HubClient::connect_with(&side(&communicator), &hub.topic_manager()).await;
             (communicator, hub, client.expect("the hub answers"))
         });
         let mut broker = Self {

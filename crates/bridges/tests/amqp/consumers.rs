@@ -4,9 +4,7 @@ use std::time::Duration;
 
 use floe_amqp::codec::{Symbol, Value};
 use floe_amqp::message::Message;
-use floe_amqp::performative::{
-    DeliveryState, Detach, Modified, Outcome, Performative, SenderSettleMode,
-};
+use floe_amqp::performative::{Detach, Modified, Outcome, Performative, SenderSettleMode};
 use floe_amqp::terminus::{
     Durability, Filter, FilterKind, Filters, JMS_SELECTOR, NO_LOCAL, Source, capability,
 };
@@ -323,5 +321,4 @@ fn a_connection_is_told_that_the_bridge_ends() {
     let error = close.error.expect("a reason").to_string();
     assert_eq!(error, "amqp:connection:forced: the broker shuts down");
     assert!(std::net::TcpStream::connect(address).is_err());
-    let _ = DeliveryState::Outcome(Outcome::Accepted);
 }

@@ -35,16 +35,12 @@ fn many_messages_keep_their_order_and_each_is_accepted() {
     client.publisher(0, "lines");
     let mut next = 0;
     while next < COUNT {
-        let credit = client.hear_flow().link_credit.expect("a link has it");
-        // What was sent before the flow was written is settled already.
-        let batch = credit.min(COUNT - next).min(32);
-        for number in next..next + batch {
+        let flow = client.hear_flow();
+        let end = flow.delivery_count.expect("a link has it") + flow.link_credit.expect("likewise");
+        for number in next..end.min(COUNT) {
             client.send(0, &text(&line(&number.to_string())), false);
         }
-        next += batch;
-        if next < COUNT {
-            continue;
-        }
+        next = next.max(end);
     }
     for number in 0..COUNT {
         assert_eq!(broker.next(&mut events), number.to_string());
@@ -159,19 +155,37 @@ fn a_producer_of_something_else_than_a_topic_that_takes_messages_is_refused() {
     assert!(refused(coordinator).contains("transactions are not implemented"));
 }
 
+/// A message of exactly a mebibyte, and its text.
+fn a_mebibyte() -> (Bytes, String) {
+    let body = line(&"x".repeat((1 << 20) - text(&line("")).len() - 3));
+    let message = text(&body);
+    assert_eq!(message.len(), 1 << 20);
+    (message, body)
+}
+
 #[test]
 fn a_message_of_a_mebibyte_passes_both_ways() {
-    let broker = Broker::start();
+    let broker = Broker::in_process();
     let mut client = Client::connect(&broker.address());
     client.subscribe(0, "lines");
     client.credit(0, 0, 10, false);
     client.publisher(1, "lines");
-    let long = "x".repeat((1 << 20) - text(&line("")).len() - 3);
-    let message = text(&line(&long));
-    assert_eq!(message.len(), 1 << 20);
+    let (message, body) = a_mebibyte();
     client.send(1, &message, true);
     let received = client.receive();
-    assert_eq!(text_of(&received.message), line(&long));
+    assert_eq!(text_of(&received.message), body);
+}
+
+#[test]
+fn a_message_longer_than_the_connection_to_the_hub_takes_is_not_accepted() {
+    let broker = Broker::start();
+    let mut client = Client::connect(&broker.address());
+    client.publisher(0, "lines");
+    let outcome = client.publish(0, &a_mebibyte().0);
+    // The hub closes the connection, and does not say why.
+    assert!(matches!(outcome, Outcome::Modified(_)), "{outcome:?}");
+    assert_eq!(broker.count("lines", Reason::HubAway), 1);
+    assert_eq!(client.publish(0, &text(&line("short"))), Outcome::Accepted);
 }
 
 #[test]
