@@ -197,7 +197,7 @@ mod tests {
         };
         let ended = stranger.end();
         assert!(
-            ended.errors.contains("JMSSecurityException"),
+            ended.errors.contains("failed to authenticate"),
             "{}",
             ended.errors
         );
