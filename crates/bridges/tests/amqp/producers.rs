@@ -23,7 +23,10 @@ fn a_message_is_accepted_when_the_hub_has_its_event() {
     assert_eq!(broker.next(&mut events), "hello");
     let state = broker.bridge().state();
     assert_eq!(state.peer_count, 1);
-    assert!(state.peers[0].starts_with("client@127.0.0.1:"), "{state:?}");
+    assert!(
+        state.peers[0].starts_with("cli?ent@127.0.0.1:"),
+        "{state:?}"
+    );
 }
 
 #[test]
