@@ -1,7 +1,7 @@
 //! All bridges of a process, and the object that lists them.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use floe::hub::HubClient;
 use floe::{Current, InvokeError, SystemException};
@@ -17,7 +17,8 @@ pub const BRIDGES: &str = "Floe/Bridges";
 /// The bridges of a process, all with one hub.
 #[derive(Debug)]
 pub struct Bridges {
-    bridges: Vec<Bridge>,
+    /// Empty when they have ended.
+    bridges: Mutex<Vec<Bridge>>,
 }
 
 impl Bridges {
@@ -26,12 +27,12 @@ impl Bridges {
     /// # Errors
     /// [`BridgeError`] of the first that cannot be started.
     pub async fn start(planned: Vec<PlannedBridge>, hub: &HubClient) -> Result<Self, BridgeError> {
-        let mut started = Self {
-            bridges: Vec::new(),
+        let started = Self {
+            bridges: Mutex::default(),
         };
         for bridge in planned {
             match Bridge::start(bridge.world, hub, bridge.topics).await {
-                Ok(bridge) => started.bridges.push(bridge),
+                Ok(bridge) => started.lock().push(bridge),
                 Err(error) => {
                     started.shut_down().await;
                     return Err(error);
@@ -41,20 +42,22 @@ impl Bridges {
         Ok(started)
     }
 
-    /// Each of them.
-    pub fn iter(&self) -> impl Iterator<Item = &Bridge> {
-        self.bridges.iter()
-    }
-
     /// Ends all.
-    pub async fn shut_down(self) {
-        for bridge in self.bridges {
+    pub async fn shut_down(&self) {
+        let bridges = std::mem::take(&mut *self.lock());
+        for bridge in bridges {
             bridge.shut_down().await;
         }
     }
 
-    fn list(&self) -> listed::BridgeStatusSeq {
-        self.bridges.iter().map(status).collect()
+    /// All of them, as they are now.
+    pub fn list(&self) -> listed::BridgeStatusSeq {
+        self.lock().iter().map(status).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Bridge>> {
+        // What it guards is whole between any two statements.
+        self.bridges.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

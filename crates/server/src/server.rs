@@ -28,6 +28,8 @@ pub struct Server {
     reload: Reload,
     hub: Option<Hub>,
     gateway: Option<Gateway>,
+    #[cfg(feature = "bridges")]
+    bridges: Option<std::sync::Arc<floe_bridges::Bridges>>,
     metrics: Option<HttpServer>,
 }
 
@@ -77,6 +79,8 @@ impl Server {
             reload,
             hub: None,
             gateway: None,
+            #[cfg(feature = "bridges")]
+            bridges: None,
             metrics: None,
         };
         match server.start_parts(scrapers).await {
@@ -101,6 +105,12 @@ impl Server {
         self.gateway = gateway::start(communicator, configuration)
             .await
             .map_err(with_file)?;
+        #[cfg(feature = "bridges")]
+        {
+            let bridges =
+                crate::parts::bridges::start(communicator, configuration, self.hub.as_ref());
+            self.bridges = bridges.await.map_err(with_file)?;
+        }
         let watched = (self.hub.as_ref(), self.gateway.as_ref());
         self.metrics = metrics::start(communicator, configuration, watched, scrapers)?;
         Ok(())
@@ -200,10 +210,14 @@ impl Server {
         self.communicator.shutdown().await;
     }
 
-    /// The gateway goes before the hub, whose clients may be its own.
+    /// Bridges and the gateway go before the hub, whose clients they may be.
     async fn stop_parts(&mut self) {
         if let Some(metrics) = self.metrics.take() {
             metrics.stop().await;
+        }
+        #[cfg(feature = "bridges")]
+        if let Some(bridges) = self.bridges.take() {
+            bridges.shut_down().await;
         }
         if let Some(gateway) = self.gateway.take() {
             gateway.shutdown().await;

@@ -23,11 +23,13 @@ pub enum Reason {
     RefusedThere,
     /// The hub has dropped the event for this subscriber: it was too slow.
     Dropped,
+    /// A program of the other world has sent it, and it did not come here.
+    Missed,
 }
 
 impl Reason {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Malformed,
         Self::CannotBeSaid,
         Self::NotOfContract,
@@ -36,6 +38,7 @@ impl Reason {
         Self::WorldAway,
         Self::RefusedThere,
         Self::Dropped,
+        Self::Missed,
     ];
 
     /// Its name in metrics and lists: `malformed`.
@@ -49,6 +52,7 @@ impl Reason {
             Self::WorldAway => "world away",
             Self::RefusedThere => "refused there",
             Self::Dropped => "dropped",
+            Self::Missed => "missed",
         }
     }
 
@@ -61,6 +65,7 @@ impl Reason {
                 | Self::WorldAway
                 | Self::RefusedThere
                 | Self::Dropped
+                | Self::Missed
         )
     }
 }

@@ -25,7 +25,7 @@ use crate::hub::TopicPlan;
 use crate::world::World;
 
 /// The bridges of a `floe.toml`, and the contracts of their topics.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 pub struct Settings {
     /// `[contracts]`
     #[serde(default)]

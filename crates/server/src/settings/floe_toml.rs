@@ -153,8 +153,11 @@ fn entries(text: &str) -> Result<Vec<Entry>, Vec<Problem>> {
         return Err(problems);
     }
     let mut table = table.into_inner();
-    // It has lists of tables, and a reader of its own.
+    // These have lists of tables, and readers of their own.
     table.remove("access");
+    super::bridges::TABLES.iter().for_each(|name| {
+        table.remove(*name);
+    });
     let mut entries = Vec::new();
     flatten(&table, &[], &line_of, &mut entries);
     Ok(entries)

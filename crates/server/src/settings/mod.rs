@@ -1,6 +1,7 @@
 //! The settings of a server: the file that it reads, their checks, and the places of its errors.
 //!
 //! - `access.rs`: who may do what
+//! - `bridges.rs`: bridges to other worlds, and their contracts
 //! - `admin.rs`: what both say of the administrative object; `views.rs`: and of its metrics
 //! - `durable.rs`: durable topics
 //! - `entry.rs`: one setting with its place, and what values may be
@@ -14,6 +15,7 @@
 
 mod access;
 mod admin;
+pub(crate) mod bridges;
 mod durable;
 mod entry;
 mod floe_toml;
@@ -62,6 +64,8 @@ pub struct Configuration {
     pub gateway: Option<GatewaySettings>,
     /// Settings of its connections.
     pub communicator: Settings,
+    /// Bridges to other worlds.
+    pub(crate) bridges: bridges::BridgeSettings,
     /// Certificates and trust.
     pub tls: Certificates,
     /// How much is logged: one of [`LEVELS`].
@@ -108,6 +112,7 @@ impl Configuration {
             has_hub: true,
             gateway: None,
             communicator,
+            bridges: bridges::BridgeSettings::default(),
             tls: Certificates::default(),
             log: None,
             warnings: Vec::new(),
@@ -145,6 +150,7 @@ impl Configuration {
         self.communicator = fixed.communicator;
         self.gateway = fixed.gateway;
         self.has_hub = fixed.has_hub;
+        self.bridges = fixed.bridges;
         self.tls = fixed.tls;
         self.metrics = fixed.metrics;
     }
@@ -189,7 +195,15 @@ impl Configuration {
             })?;
         let mut configuration = Self::new(communicator);
         let mut problems = match is_toml {
-            true => floe_toml::read(&text, &mut configuration, &command_line),
+            true => {
+                let mut problems = floe_toml::read(&text, &mut configuration, &command_line);
+                // The text is TOML then.
+                if problems.is_empty() {
+                    let folder = path.parent().unwrap_or(Path::new(""));
+                    problems = bridges::read(&text, folder, &mut configuration);
+                }
+                problems
+            }
             false => {
                 let problems = properties::read(&text, &mut configuration);
                 command_line(&mut configuration.hub);
@@ -247,6 +261,7 @@ impl Configuration {
             ("tls", self.tls != other.tls),
             ("gateway", self.gateway != other.gateway),
             ("hub", self.has_hub != other.has_hub),
+            ("bridge", self.bridges != other.bridges),
             (
                 "Ice.Default.EndpointSelection",
                 own.endpoint_selection != others.endpoint_selection,

@@ -61,11 +61,12 @@ impl Run {
             .map_err(|error| Failure::new(Exit::Refused, error))?;
         let bridges = Bridges::start(planned, &hub).await;
         let bridges = bridges.map_err(|error| Failure::new(Exit::Failure, error))?;
-        for bridge in bridges.iter() {
-            let address = bridge
-                .address()
-                .unwrap_or_else(|| bridge.place().to_owned());
-            output.line(format_args!("ready {} {address}", bridge.world()))?;
+        for bridge in bridges.list() {
+            let address = match bridge.address.as_str() {
+                "" => &bridge.place,
+                address => address,
+            };
+            output.line(format_args!("ready {} {address}", bridge.world))?;
         }
         Ok(bridges)
     }
