@@ -14,7 +14,7 @@ use floe_wire::EncodingVersion;
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::{EventError, MessageCodec, can_be_entries, redelivered};
+use super::{EventError, MessageCodec, can_be_entries, can_be_text, redelivered};
 use crate::amqp::MessageBody;
 use crate::core::mapping::EventTypes;
 
@@ -348,26 +348,33 @@ fn an_interface_with_one_operation_needs_no_property() {
 }
 
 #[test]
-fn a_map_has_no_instances_and_a_text_has() {
+fn types_that_a_message_cannot_say_are_named() {
     let events = events(
-        "module M { class C { int x; }; interface I { void said(C what); }; };",
+        "module M {
+            class C { int x; };
+            sequence<C> Cs;
+            struct S { Cs all; };
+            interface I { void said(S what); };
+        };",
         "::M::I",
     );
-    let kind = &events.kinds()[0];
-    let refused = kind.operation().inputs().check(can_be_entries);
-    let refused = refused.expect_err("a class is no entry").to_string();
-    assert_eq!(refused, "said.what: an instance of a class has no entries");
-    let json = json!({"what": {"$class": "::M::C", "x": 1}});
+    let inputs = events.kinds()[0].operation().inputs();
+    for accept in [can_be_text, can_be_entries] {
+        let refused = inputs
+            .check(accept)
+            .expect_err("it has a class")
+            .to_string();
+        let expected = "said.what.all[]: an instance of ::M::C can be nil, shared or part of a circle, and no type of JMS says that";
+        assert_eq!(refused, expected);
+    }
+    let json = json!({"what": {"all": [{"$class": "::M::C", "x": 1}]}});
     let parameters = parameters(&events, "said", &json);
     let map = MessageCodec::new("i", &events, MessageBody::Map);
     let error = map.encode(0, &parameters).expect_err("it has an instance");
     assert!(
-        matches!(&error, EventError::CannotBeSaid(text) if text.starts_with("said: params.what: ")),
+        matches!(&error, EventError::CannotBeSaid(text) if text.starts_with("said: value.all[0]: ")),
         "{error}"
     );
-    let text = MessageCodec::new("i", &events, MessageBody::Text);
-    let message = text.encode(0, &parameters).expect("JSON has classes");
-    assert_eq!(decoded(&events, message), Ok(json));
 }
 
 #[test]
