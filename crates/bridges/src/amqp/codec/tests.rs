@@ -257,6 +257,13 @@ fn a_map_that_is_no_event_is_refused_by_its_field() {
     twice.push(("firm".to_owned(), Value::Bool(true)));
     let error = decoded(&market(), map(twice)).expect_err("one entry comes twice");
     assert_eq!(error, "body: expected each entry once, got `firm` twice");
+    let mut many = entries();
+    many.extend((0..70_000).map(|number| (number.to_string(), Value::Null)));
+    let error = decoded(&market(), map(many)).expect_err("they are too many");
+    assert_eq!(
+        error,
+        "body: expected a map of at most 65536 entries, got 70012"
+    );
     let mut less = entries();
     less.retain(|(name, _)| name != "venue.line");
     let error = decoded(&market(), map(less)).expect_err("an entry is missing");
