@@ -1,1 +1,167 @@
 //! Stock programs of DDS at a bridge.
+
+mod cyclone;
+mod domain;
+
+pub(crate) use cyclone::{Language, peer};
+pub(crate) use domain::FreeDomain;
+
+use std::time::{Duration, Instant};
+
+use floe_bridges::World;
+use floe_bridges::dds::{Dds, Settings};
+use floe_tests::peer::PATIENCE;
+
+use crate::fixture::Joined;
+
+/// The world of a domain, on loopback.
+pub(crate) fn world(domain: u32) -> Box<dyn World> {
+    let settings = Settings {
+        domain,
+        ..Settings::default()
+    };
+    Box::new(Dds::new(settings))
+}
+
+/// Waits until the bridge's writer knows so many readers: what it writes before is not for them, and a reader does not hear
+/// of it.
+pub(crate) fn wait_for_readers(joined: &Joined, count: usize) {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let state = joined.bridge().state();
+        let readers = state.peers.iter().filter(|it| it.contains(": reads "));
+        if readers.count() >= count {
+            return;
+        }
+        assert!(
+            Instant::now() < end,
+            "expected {count} readers, got {state:?}"
+        );
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+mod tests {
+    use std::collections::BTreeSet;
+
+    use floe_tests::peer::Peer;
+
+    use super::*;
+    use crate::{event, ice};
+
+    fn assert_next(peer: &mut Peer, world: &str, seeds: impl IntoIterator<Item = i64>) {
+        for seed in seeds {
+            assert_eq!(event::parse(&peer.line()), event::json(world, seed));
+        }
+    }
+
+    fn publish_by_ice(joined: &Joined, seeds: &[&str]) -> bool {
+        let manager = joined.manager();
+        let arguments = [&["publish", &manager, "ice"], seeds].concat();
+        let publisher = ice::peer(&arguments);
+        publisher.map(Peer::succeed).is_some()
+    }
+
+    /// Ice and a program of DDS publish to each other, twice: in between, the bridge is started anew.
+    fn converse(language: Language) {
+        let domain = FreeDomain::new();
+        let address = domain.number().to_string();
+        let mut joined = Joined::start(world(domain.number()));
+        for round in 0..2 {
+            let (Some(mut theirs), Some(mut ours)) = (
+                peer(language, &["subscribe", &address, "2"]),
+                ice::peer(&["subscribe", &joined.manager(), "4"]),
+            ) else {
+                return;
+            };
+            theirs.ready();
+            ours.ready();
+            wait_for_readers(&joined, 1);
+            assert!(publish_by_ice(&joined, &["1", "2"]));
+            assert_next(&mut theirs, "ice", [1, 2]);
+            theirs.succeed();
+            assert_next(&mut ours, "ice", [1, 2]);
+            let arguments = ["publish", &address, "dds", "3", "4"];
+            peer(language, &arguments).expect("it is there").succeed();
+            assert_next(&mut ours, "dds", [3, 4]);
+            ours.succeed();
+            let counts = joined.counts();
+            assert_eq!((counts.taken_in, counts.sent_out), (2, 2), "round {round}");
+            assert_eq!(counts.not_crossed, []);
+            joined.end_bridge();
+            joined.start_bridge(world(domain.number()));
+        }
+    }
+
+    #[test]
+    fn cyclone_in_c_and_ice_hear_each_other() {
+        converse(Language::C);
+    }
+
+    #[test]
+    fn cyclone_for_python_and_ice_hear_each_other() {
+        converse(Language::Python);
+    }
+
+    #[test]
+    fn programs_of_a_domain_hear_each_other_without_the_bridge_and_once() {
+        let domain = FreeDomain::new();
+        let address = domain.number().to_string();
+        let joined = Joined::start(world(domain.number()));
+        let Some(mut subscriber) = peer(Language::C, &["subscribe", &address, "1000"]) else {
+            return;
+        };
+        subscriber.ready();
+        wait_for_readers(&joined, 1);
+        let arguments = ["publish", &address, "dds", "1", "2", "3"];
+        peer(Language::C, &arguments)
+            .expect("it is there")
+            .succeed();
+        if !publish_by_ice(&joined, &["4"]) {
+            return;
+        }
+        // How many it hears of another that has just begun is a matter of those two.
+        let mut heard = BTreeSet::new();
+        loop {
+            let event = event::parse(&subscriber.line());
+            if event == event::json("ice", 4) {
+                break;
+            }
+            assert!(heard.insert(event["id"].to_string()), "{event} came twice");
+        }
+        assert_eq!(joined.counts().taken_in, 3);
+    }
+
+    #[test]
+    fn ten_thousand_events_go_each_way_without_loss() {
+        const COUNT: i64 = 10_000;
+        let domain = FreeDomain::new();
+        let address = domain.number().to_string();
+        let joined = Joined::start(world(domain.number()));
+        let count = COUNT.to_string();
+        let (Some(mut theirs), Some(mut ours)) = (
+            peer(Language::C, &["subscribe", &address, &count]),
+            ice::peer(&["subscribe", &joined.manager(), &(2 * COUNT).to_string()]),
+        ) else {
+            return;
+        };
+        theirs.ready();
+        ours.ready();
+        wait_for_readers(&joined, 1);
+        let seeds: Vec<_> = (0..COUNT).map(|seed| seed.to_string()).collect();
+        let seeds: Vec<_> = seeds.iter().map(String::as_str).collect();
+        assert!(publish_by_ice(&joined, &seeds));
+        assert_next(&mut theirs, "ice", 0..COUNT);
+        theirs.succeed();
+        assert_next(&mut ours, "ice", 0..COUNT);
+        let arguments = [&["publish", &address, "dds"], &seeds[..]].concat();
+        peer(Language::C, &arguments)
+            .expect("it is there")
+            .succeed();
+        assert_next(&mut ours, "dds", 0..COUNT);
+        ours.succeed();
+        let counts = joined.counts();
+        assert_eq!(counts.not_crossed, []);
+        assert_eq!((counts.taken_in, counts.sent_out), (10_000, 10_000));
+    }
+}
