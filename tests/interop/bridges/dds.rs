@@ -44,6 +44,7 @@ pub(crate) fn wait_for_readers(joined: &Joined, count: usize) {
 mod tests {
     use std::collections::BTreeSet;
 
+    use floe_bridges::core::account::Reason;
     use floe_tests::peer::Peer;
 
     use super::*;
@@ -52,6 +53,15 @@ mod tests {
     fn assert_next(peer: &mut Peer, world: &str, seeds: impl IntoIterator<Item = i64>) {
         for seed in seeds {
             assert_eq!(event::parse(&peer.line()), event::json(world, seed));
+        }
+    }
+
+    /// Waits until the readers of the domain have acknowledged so many events.
+    fn wait_for_sent(joined: &Joined, count: u64) {
+        let end = Instant::now() + PATIENCE;
+        while joined.counts().sent_out < count {
+            assert!(Instant::now() < end, "{:?}", joined.counts());
+            std::thread::sleep(Duration::from_millis(5));
         }
     }
 
@@ -69,7 +79,7 @@ mod tests {
         let mut joined = Joined::start(world(domain.number()));
         for round in 0..2 {
             let (Some(mut theirs), Some(mut ours)) = (
-                peer(language, &["subscribe", &address, "2"]),
+                peer(language, &["subscribe", &address, "1000"]),
                 ice::peer(&["subscribe", &joined.manager(), "4"]),
             ) else {
                 return;
@@ -79,7 +89,8 @@ mod tests {
             wait_for_readers(&joined, 1);
             assert!(publish_by_ice(&joined, &["1", "2"]));
             assert_next(&mut theirs, "ice", [1, 2]);
-            theirs.succeed();
+            wait_for_sent(&joined, 2);
+            theirs.kill();
             assert_next(&mut ours, "ice", [1, 2]);
             let arguments = ["publish", &address, "dds", "3", "4"];
             peer(language, &arguments).expect("it is there").succeed();
@@ -138,9 +149,9 @@ mod tests {
         let domain = FreeDomain::new();
         let address = domain.number().to_string();
         let joined = Joined::start(world(domain.number()));
-        let count = COUNT.to_string();
+        let more = (COUNT + 1).to_string();
         let (Some(mut theirs), Some(mut ours)) = (
-            peer(Language::C, &["subscribe", &address, &count]),
+            peer(Language::C, &["subscribe", &address, &more]),
             ice::peer(&["subscribe", &joined.manager(), &(2 * COUNT).to_string()]),
         ) else {
             return;
@@ -152,7 +163,8 @@ mod tests {
         let seeds: Vec<_> = seeds.iter().map(String::as_str).collect();
         assert!(publish_by_ice(&joined, &seeds));
         assert_next(&mut theirs, "ice", 0..COUNT);
-        theirs.succeed();
+        wait_for_sent(&joined, 10_000);
+        theirs.kill();
         assert_next(&mut ours, "ice", 0..COUNT);
         let arguments = [&["publish", &address, "dds"], &seeds[..]].concat();
         peer(Language::C, &arguments)
@@ -163,5 +175,32 @@ mod tests {
         let counts = joined.counts();
         assert_eq!(counts.not_crossed, []);
         assert_eq!((counts.taken_in, counts.sent_out), (10_000, 10_000));
+    }
+
+    #[test]
+    fn a_reader_that_is_killed_costs_the_others_nothing() {
+        let domain = FreeDomain::new();
+        let address = domain.number().to_string();
+        let joined = Joined::start(world(domain.number()));
+        let start = || peer(Language::C, &["subscribe", &address, "1000"]);
+        let Some((mut killed, mut other)) = start().zip(start()) else {
+            return;
+        };
+        killed.ready();
+        other.ready();
+        wait_for_readers(&joined, 2);
+        killed.kill();
+        let seeds: Vec<_> = (0..1000).map(|seed| seed.to_string()).collect();
+        let seeds: Vec<_> = seeds.iter().map(String::as_str).collect();
+        if !publish_by_ice(&joined, &seeds) {
+            return;
+        }
+        // Its participant is given up when its lease is over; until then the bridge holds what it has not taken.
+        assert_next(&mut other, "ice", 0..1000);
+        other.succeed();
+        let counts = joined.counts();
+        let lost = counts.not_crossed.iter();
+        let lost = lost.find(|(reason, _)| *reason == Reason::WorldAway);
+        assert!(lost.is_some_and(|(_, count)| *count > 0), "{counts:?}");
     }
 }

@@ -13,7 +13,7 @@ use floe_bridges::dds::{Dds, Settings};
 use floe_bridges::hub::HubEvent;
 use floe_bridges::settings::TopicSettings;
 use floe_dynamic::Contract;
-use floe_hub::{Hub, HubSettings, StoreSettings};
+use floe_hub::{DurableSettings, Hub, HubSettings, StoreSettings};
 use floe_rtps::locator::DomainPorts;
 use floe_rtps::participant::EndpointOptions;
 use floe_rtps::qos::Qos;
@@ -69,7 +69,7 @@ impl Joined {
             let bridge = Bridge::start(world, &client, vec![plan]).await;
             let bridge = bridge.unwrap_or_else(|error| panic!("{error}"));
             let topic = client.topic("ticks").await.expect("it is there");
-            let subscribed = topic.subscribe().qos(HubQos::new()).await;
+            let subscribed = topic.subscribe().qos(HubQos::new().durable("test")).await;
             let publisher = topic.publisher().await.expect("it has one");
             let endpoints = hub.endpoints();
             let port = endpoints.split(" -p ").nth(1).expect("it has a port");
@@ -167,6 +167,9 @@ async fn hub(port: u16, folder: &std::path::Path) -> (Communicator, Hub) {
     let mut settings = HubSettings::default();
     settings.listen = format!("tcp -h 127.0.0.1 -p {port}");
     settings.store = StoreSettings::Disk(folder.to_owned());
+    // So that nothing is lost between the hub's end and the subscriber's return.
+    let durable = DurableSettings::default();
+    settings.durable_topics.insert("ticks".to_owned(), durable);
     let hub = Hub::start(&communicator, settings).await;
     (communicator, hub.expect("the hub starts"))
 }
