@@ -199,7 +199,7 @@ mod tests {
         assert_next(&mut other, "ice", 0..1000);
         other.succeed();
         let counts = joined.counts();
-        let lost = counts.not_crossed.iter();
+        let mut lost = counts.not_crossed.iter();
         let lost = lost.find(|(reason, _)| *reason == Reason::WorldAway);
         assert!(lost.is_some_and(|(_, count)| *count > 0), "{counts:?}");
     }

@@ -45,8 +45,9 @@ impl Joined {
                 .await
                 .expect("the hub starts");
             let manager = hub.topic_manager();
-            // A client of its own, so that everything goes over a connection.
-            let client = HubClient::connect(&manager).await.expect("the hub answers");
+            // As in `floe serve`: in the process of the hub no connection is needed.
+            let client = HubClient::connect_with(&communicator, &manager).await;
+            let client = client.expect("the hub answers");
             (communicator, hub, client)
         });
         let mut joined = Self {

@@ -1,4 +1,4 @@
-//! What came in, went out, was refused or lost, for one topic of a bridge.
+//! Counts of one topic of a bridge: events that came in, went out, were refused or lost.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Reason {
-    /// What a program of the other world sent is no event of the contract.
+    /// A program of the other world sent something that is no event of the contract.
     Malformed,
     /// The other world cannot say the event, or a value in it.
     CannotBeSaid,
@@ -19,6 +19,8 @@ pub enum Reason {
     HubAway,
     /// The other world was away, or the subscriber there had gone.
     WorldAway,
+    /// A subscriber in the other world got the event, and refused it.
+    RefusedThere,
     /// The hub has dropped the event for this subscriber: it was too slow.
     Dropped,
     /// A program of the other world has sent it, and it did not come here.
@@ -27,13 +29,14 @@ pub enum Reason {
 
 impl Reason {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Malformed,
         Self::CannotBeSaid,
         Self::NotOfContract,
         Self::RefusedByHub,
         Self::HubAway,
         Self::WorldAway,
+        Self::RefusedThere,
         Self::Dropped,
         Self::Missed,
     ];
@@ -47,6 +50,7 @@ impl Reason {
             Self::RefusedByHub => "refused by hub",
             Self::HubAway => "hub away",
             Self::WorldAway => "world away",
+            Self::RefusedThere => "refused there",
             Self::Dropped => "dropped",
             Self::Missed => "missed",
         }
@@ -59,6 +63,7 @@ impl Reason {
             Self::CannotBeSaid
                 | Self::NotOfContract
                 | Self::WorldAway
+                | Self::RefusedThere
                 | Self::Dropped
                 | Self::Missed
         )

@@ -25,7 +25,7 @@ use crate::hub::TopicPlan;
 use crate::world::World;
 
 /// The bridges of a `floe.toml`, and the contracts of their topics.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 pub struct Settings {
     /// `[contracts]`
     #[serde(default)]
@@ -51,7 +51,7 @@ pub enum SettingsError {
     Toml {
         /// The table: `bridge.amqp`; empty for the whole.
         table: String,
-        /// What is wrong, and where.
+        /// The mistake, and where it is.
         message: String,
     },
     /// A table for a world that does not exist.
@@ -107,7 +107,7 @@ impl Settings {
         for (name, table) in &self.bridge {
             let world = WORLDS.into_iter().find(|it| it.name() == name);
             let world = world.ok_or_else(|| SettingsError::UnknownWorld(name.clone()))?;
-            let (name, read) = (world.name(), world.read(table.clone())?);
+            let (name, read) = (world.name(), world.read(table.clone(), folder)?);
             if contract.is_none() && !read.topics.is_empty() {
                 contract = Some(self.load(name, folder)?);
             }

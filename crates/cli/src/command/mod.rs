@@ -2,7 +2,11 @@
 
 mod access;
 mod backup;
+#[cfg(feature = "bridges")]
+mod bridge;
 pub(crate) mod call;
+#[cfg(feature = "tls")]
+mod cert;
 mod cheat;
 mod completions;
 mod config;
@@ -19,10 +23,14 @@ mod lab;
 #[cfg(feature = "man")]
 mod man;
 mod migrate;
+#[cfg(not(feature = "bridges"))]
+mod no_bridges;
 #[cfg(any(not(feature = "lab"), test))]
 mod no_lab;
 #[cfg(not(feature = "recordings"))]
 mod no_recordings;
+#[cfg(not(feature = "tls"))]
+mod no_tls;
 mod ping;
 mod problems;
 mod proxy;
@@ -35,13 +43,19 @@ mod serve;
 mod slice;
 mod status;
 mod subscribe;
+#[cfg(feature = "tls")]
+mod token;
 mod topic;
 
 use clap::Subcommand;
+#[cfg(not(feature = "bridges"))]
+use no_bridges as bridge;
 #[cfg(not(feature = "lab"))]
 use no_lab as lab;
 #[cfg(not(feature = "recordings"))]
 use no_recordings::{record, replay};
+#[cfg(not(feature = "tls"))]
+use no_tls::{cert, token};
 
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
@@ -102,6 +116,12 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: slice::Slice,
     },
+    /// Lets programs of DDS, CORBA, JMS and SOAP publish and subscribe at a hub
+    Bridge {
+        #[cfg_attr(feature = "bridges", command(subcommand))]
+        #[cfg_attr(not(feature = "bridges"), command(flatten))]
+        command: bridge::Bridge,
+    },
     /// Measures Floe beside its peers and beside the machine's own limit
     Lab {
         #[cfg_attr(feature = "lab", command(subcommand))]
@@ -128,6 +148,18 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: access::Access,
     },
+    /// Makes certificates for ssl and wss: a CA of your own, and those of servers and clients
+    Cert {
+        #[cfg_attr(feature = "tls", command(subcommand))]
+        #[cfg_attr(not(feature = "tls"), command(flatten))]
+        command: cert::Cert,
+    },
+    /// Makes the key of an issuer, signs tokens with it, and shows what a token says
+    Token {
+        #[cfg_attr(feature = "tls", command(subcommand))]
+        #[cfg_attr(not(feature = "tls"), command(flatten))]
+        command: token::Token,
+    },
     /// Lists the settings of floe.toml, and prints its JSON schema
     Config {
         #[command(subcommand)]
@@ -140,6 +172,9 @@ pub(crate) enum Command {
 impl Command {
     /// Returns true if it asks a hub or a server, and so takes these from a context.
     pub(crate) fn asks_others(&self) -> bool {
+        if let Self::Bridge { command } = self {
+            return command.asks_others();
+        }
         matches!(
             self,
             Self::Topic { .. }
@@ -183,6 +218,7 @@ pub(crate) fn run(command: Command, output: &Output) -> Result<Exit, Failure> {
         Command::Backup(backup) => backup.run(output),
         Command::Restore(restore) => restore.run(output),
         Command::Migrate(migrate) => migrate.run(output),
+        Command::Bridge { command } => command.run(output),
         Command::Lab { command } => command.run(output),
         Command::Status(status) => status.run(output),
         Command::Doctor(doctor) => doctor.run(output),
@@ -191,13 +227,15 @@ pub(crate) fn run(command: Command, output: &Output) -> Result<Exit, Failure> {
         #[cfg(feature = "man")]
         Command::Man(man) => man.run(),
         Command::Access { command } => command.run(output),
+        Command::Cert { command } => command.run(output),
+        Command::Token { command } => command.run(output),
         Command::Config { command } => command.run(output),
         Command::Completions(completions) => completions.run(output),
     }
 }
 
 // A build without them says in their own help how to get them.
-#[cfg(all(test, feature = "recordings", feature = "lab"))]
+#[cfg(all(test, feature = "recordings", feature = "lab", feature = "tls"))]
 mod tests {
     use clap::CommandFactory;
 
