@@ -282,7 +282,11 @@ const GOODBYE_TIME: std::time::Duration = std::time::Duration::from_secs(1);
 mod tests {
     use super::*;
 
-    fn networks_of(interface: &str, peers: &[&str], multicast: bool) -> Result<Vec<Network>, String> {
+    fn networks_of(
+        interface: &str,
+        peers: &[&str],
+        multicast: bool,
+    ) -> Result<Vec<Network>, String> {
         let parse = |text: &str| text.parse().expect("it is an address");
         let settings = Settings {
             interfaces: vec![parse(interface)],
@@ -303,7 +307,10 @@ mod tests {
         assert!(error.contains("leads beyond loopback"), "{error}");
         for (peers, multicast) in [(&["192.0.2.2"][..], false), (&[], true)] {
             let error = networks_of("192.0.2.1", peers, multicast).expect_err("it is not there");
-            assert!(error.contains("the address of an interface of this host"), "{error}");
+            assert!(
+                error.contains("the address of an interface of this host"),
+                "{error}"
+            );
         }
     }
 }

@@ -190,7 +190,8 @@ fn damaged_datagrams_amid_a_conversation_cost_nothing() {
         .filter(|to| joined.ports().contains(&to.port()))
         .collect();
     assert_eq!(bridge.len(), 2, "{sent:?}");
-    let originals: Vec<_> = sent.into_iter().map(|(_, bytes)| bytes).collect();
+    // Of a stranger on this host: who knows the name of a participant can speak for it, against which RTPS has nothing.
+    let originals: Vec<_> = sent.into_iter().map(|(_, bytes)| stranger(bytes)).collect();
     let mut mutator = Mutator::new(&originals, 47);
     let hostile = UdpSocket::bind("127.0.0.1:0").expect("a port is free");
     for k in 0..200 {
@@ -216,6 +217,17 @@ fn damaged_datagrams_amid_a_conversation_cost_nothing() {
         );
         is_within(1000..1200, &got)
     });
+}
+
+/// The datagram as another participant would send it.
+fn stranger(mut datagram: Vec<u8>) -> Vec<u8> {
+    let (own, other) = (datagram[8..20].to_vec(), [9; 12]);
+    for at in 8..datagram.len() - 12 {
+        if datagram[at..at + 12] == own {
+            datagram[at..at + 12].copy_from_slice(&other);
+        }
+    }
+    datagram
 }
 
 /// True if all numbers are among others, in their order.
