@@ -44,9 +44,15 @@ pub(crate) fn wait_for_readers(joined: &Joined, count: usize) {
 mod tests {
     use std::collections::BTreeSet;
 
+    use floe_bridges::Bridge;
     use floe_bridges::core::account::Reason;
+    use floe_bridges::settings::TopicSettings;
+    use floe_dynamic::Contract;
     use floe_tests::peer::Peer;
+    use floe_tests::workspace;
+    use floe_wire::EncodingVersion;
 
+    use super::cyclone::python;
     use super::*;
     use crate::{event, ice};
 
@@ -202,5 +208,67 @@ mod tests {
         let mut lost = counts.not_crossed.iter();
         let lost = lost.find(|(reason, _)| *reason == Reason::WorldAway);
         assert!(lost.is_some_and(|(_, count)| *count > 0), "{counts:?}");
+    }
+
+    #[test]
+    fn the_programs_of_the_guide_run() {
+        let guide = workspace::root().join("docs/guides/bridges.md");
+        let guide = std::fs::read_to_string(guide).expect("it is there");
+        let (_, section) = guide.split_once("\n## DDS\n").expect("it has it");
+        let mut blocks = section.split("```python\n").skip(1);
+        let mut block = || blocks.next().and_then(|it| it.split("```").next());
+        let (publisher, reader) = (block().expect("the first"), block().expect("the second"));
+        let domain = FreeDomain::new();
+        let number = domain.number();
+        let publisher = publisher.replace("Participant(0)", &format!("Participant({number})"));
+        let (head, _) = publisher.split_once("\nwriter = ").expect("it has one");
+        let slice = include_bytes!("../../../examples/ticker/Ticker.ice");
+        let contract = Contract::new(floe_slice::check_source(slice).model);
+        let topic = TopicSettings {
+            interface: "::Demo::Ticker".to_owned(),
+            ..crate::fixture::topic()
+        };
+        let plan = topic.plan(&contract).expect("it has events");
+        // A hub with a bridge of another contract elsewhere.
+        let elsewhere = FreeDomain::new();
+        let joined = Joined::start(world(elsewhere.number()));
+        let client = joined.client();
+        let started = Bridge::start(world(number), client, vec![plan]);
+        let bridge = joined.runtime().block_on(started).expect("it starts");
+        let Some(mut subscriber) = python(&format!("{head}\n{reader}")) else {
+            return;
+        };
+        let end = Instant::now() + PATIENCE;
+        let reads = |bridge: &Bridge| {
+            bridge
+                .state()
+                .peers
+                .iter()
+                .any(|it| it.contains(": reads "))
+        };
+        while !reads(&bridge) && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        python(&publisher).expect("it is there").succeed();
+        let counts = bridge.counts().remove(0).1;
+        assert_eq!((counts.taken_in, counts.not_crossed), (1, vec![]));
+        let operation = contract
+            .operation("::Demo::Ticker::tick")
+            .expect("it has it");
+        let tick = serde_json::json!({"tick": {"symbol": "ICE", "price": 2.5}});
+        let parameters = operation.encode_request(&tick, EncodingVersion::V1_1);
+        let parameters = parameters.expect("it fits");
+        joined.runtime().block_on(async {
+            let topic = client
+                .topic(crate::fixture::TOPIC)
+                .await
+                .expect("it is there");
+            let ice: floe::Proxy = topic.publisher().await.expect("it has one");
+            let sent = ice.invoke("tick", operation.mode(), &parameters).await;
+            sent.expect("the hub takes it");
+        });
+        // It may have heard the other program before.
+        subscriber.line_after("ICE 2.5");
+        joined.runtime().block_on(bridge.shut_down());
     }
 }
