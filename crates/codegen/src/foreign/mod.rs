@@ -18,4 +18,4 @@ mod naming;
 pub(crate) use content::{Content, Target, content, throws};
 pub use event::{EventOperation, EventType, Payload, event_type, payload};
 pub use names::{NameScope, World, original};
-pub use naming::{Made, Naming};
+pub use naming::{Made, Naming, namespace};

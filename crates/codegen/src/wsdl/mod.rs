@@ -22,7 +22,7 @@ use floe_slice::Model;
 use floe_slice::diagnostic::Diagnostic;
 use floe_slice::model::{DefinitionId, DefinitionKind, Primitive, Type};
 
-use crate::foreign::{Content, Naming, Target, World, content};
+use crate::foreign::{Content, Naming, Target, World, content, namespace};
 use xml::XmlText;
 
 /// How a contract becomes WSDL.
@@ -205,7 +205,7 @@ impl Namespaces {
         };
         for id in definitions {
             let modules = &model.definition(*id).modules;
-            let uri = format!("{base}:{}", naming.modules_of(*id).join(":"));
+            let uri = namespace(naming, base, *id);
             if !namespaces.modules.contains_key(modules) {
                 namespaces
                     .modules
