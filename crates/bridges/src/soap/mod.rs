@@ -12,5 +12,12 @@
 //! Namespaces in XML 1.0; XML Schema 1.0, part 2.
 
 pub mod codec;
+mod link;
 pub mod mapping;
+mod message;
 pub mod networks;
+pub mod settings;
+pub mod world;
+
+pub use settings::SoapSettings;
+pub use world::SoapWorld;
