@@ -8,6 +8,7 @@
 //! hub = false             # whether they meet at a hub
 //! durable = "orders"      # a durable topic of the hub; may be left out
 //! gateway = false         # whether the second reaches the first through a gateway; may be left out
+//! rust-only = ["server"]  # programs that are not there in Python; may be left out
 //! first-prints = []       # lines that come in this order, perhaps among others; `*` is any text
 //! second-prints = ["Hello, *"]
 //! ```
@@ -47,7 +48,9 @@ fn every_pair_with_a_python_program_prints_what_the_example_promises() {
             (&Language::Rust, &python),
             (&python, &python),
         ] {
-            example.run(first, second);
+            if example.first.is_in(first) && example.second.is_in(second) {
+                example.run(first, second);
+            }
         }
     }
 }
@@ -84,6 +87,8 @@ struct Example {
 #[derive(Debug)]
 struct Program {
     name: String,
+    /// True if it is not there in Python.
+    is_rust_only: bool,
     /// Lines it must print, in this order.
     prints: Vec<String>,
 }
@@ -95,6 +100,12 @@ enum Language {
     Python(PathBuf),
 }
 
+impl Program {
+    fn is_in(&self, language: &Language) -> bool {
+        matches!(language, Language::Rust) || !self.is_rust_only
+    }
+}
+
 impl Example {
     fn parse(name: &str, text: &str) -> Result<Self, String> {
         let table: Table = text
@@ -102,6 +113,13 @@ impl Example {
             .map_err(|error| format!("{name}/example.toml: {error}"))?;
         let missing = |key: &str| {
             format!("{name}/example.toml: expected `{key}`, got nothing or another type")
+        };
+        let rust_only: Vec<_> = match table.get("rust-only").map(Value::as_array) {
+            None => Vec::new(),
+            Some(names) => {
+                let names = names.ok_or_else(|| missing("rust-only"))?.iter();
+                names.filter_map(Value::as_str).collect()
+            }
         };
         let program = |key: &str| {
             let called = table
@@ -119,6 +137,7 @@ impl Example {
                 .collect();
             Ok::<_, String>(Program {
                 name: called.to_owned(),
+                is_rust_only: rust_only.iter().any(|name| name == called),
                 prints: lines.ok_or_else(|| missing(&key))?,
             })
         };

@@ -63,7 +63,10 @@ impl Arrows {
             "floe-bridges" => (
                 &[
                     "floe",
+                    "floe-codegen",
                     "floe-dynamic",
+                    "floe-slice",
+                    "floe-wire",
                     "floe-giop",
                     "floe-rtps",
                     "floe-amqp",
@@ -71,10 +74,13 @@ impl Arrows {
                 false,
             ),
             "floe-lab" => (&["floe", "floe-hub", "floe-gateway"], false),
+            "floe-server" => (&SERVER_USES, false),
             "floe-cli" => (&COMMAND_USES, false),
             "floe-tests" | "floe-fuzz" => (&BELOW_THE_COMMAND, false),
             "floe-soak" => (&["floe", "floe-hub", "floe-tests", "floe-wire"], false),
             "xtask" => (&[], false),
+            // A program with a server of its own.
+            "embedded-server" => (&["floe", "floe-server"], false),
             _ if path.starts_with("examples/") => (&["floe"], false),
             // A peer knows nothing of ours.
             _ if path.starts_with("lab/contenders/") => (&[], false),
@@ -206,8 +212,20 @@ fn dependency(key: &str, value: &Value, kind: Kind) -> Dependency {
     }
 }
 
+/// The server joins what serves. It speaks through others, and so uses no contract but for the bridges.
+const SERVER_USES: [&str; 8] = [
+    "floe",
+    "floe-access",
+    "floe-bridges",
+    "floe-dynamic",
+    "floe-gateway",
+    "floe-hub",
+    "floe-metrics",
+    "floe-wire",
+];
+
 /// The command joins everything; nothing depends on it.
-const COMMAND_USES: [&str; 14] = [
+const COMMAND_USES: [&str; 15] = [
     "floe",
     "floe-access",
     "floe-amqp",
@@ -220,12 +238,13 @@ const COMMAND_USES: [&str; 14] = [
     "floe-lab",
     "floe-metrics",
     "floe-rtps",
+    "floe-server",
     "floe-slice",
     "floe-wire",
 ];
 
 /// All but the command, and the lab, which only the command uses.
-const BELOW_THE_COMMAND: [&str; 13] = [
+const BELOW_THE_COMMAND: [&str; 14] = [
     "floe",
     "floe-access",
     "floe-amqp",
@@ -237,6 +256,7 @@ const BELOW_THE_COMMAND: [&str; 13] = [
     "floe-hub",
     "floe-metrics",
     "floe-rtps",
+    "floe-server",
     "floe-slice",
     "floe-wire",
 ];
@@ -283,6 +303,9 @@ mod tests {
             ("floe-hub", "floe-access"),
             ("floe-hub", "floe-metrics"),
             ("floe-gateway", "floe-metrics"),
+            ("floe-server", "floe-hub"),
+            ("floe-server", "floe-gateway"),
+            ("floe-cli", "floe-server"),
             ("floe-cli", "floe-hub"),
         ];
         for (upper, lower) in down {

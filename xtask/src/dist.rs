@@ -42,7 +42,7 @@ pub(crate) fn crates() -> bool {
 }
 
 /// The crates that stand on crates.io, from the lowest up.
-const PUBLISHED: [&str; 14] = [
+const PUBLISHED: [&str; 15] = [
     "floe-wire",
     "floe-giop",
     "floe-rtps",
@@ -55,6 +55,7 @@ const PUBLISHED: [&str; 14] = [
     "floe-metrics",
     "floe-hub",
     "floe-gateway",
+    "floe-server",
     "floe-lab",
     "floe-cli",
 ];

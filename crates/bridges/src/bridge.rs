@@ -112,6 +112,11 @@ impl Bridge {
         self.running.state()
     }
 
+    /// Its topics.
+    pub fn ports(&self) -> &[Port] {
+        &self.ports
+    }
+
     /// The counts of each topic, by its name in the hub.
     pub fn counts(&self) -> Vec<(String, Counts)> {
         let ports = self.ports.iter();

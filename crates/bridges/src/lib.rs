@@ -7,12 +7,15 @@
 //! - [`settings`]: the tables `[contracts]` and `[bridge]` of a `floe.toml`
 //! - [`hub`]: the hub, as a world sees it: a [`Port`] for each topic
 //! - [`world`]: what a bridge asks of a world
-//! - [`bridge`]: joins them
+//! - [`bridge`]: joins them; [`bridges`]: all of a process, and the object that lists them
+//! - [`contracts`]: how a server shows its bridges
 //! - `amqp/`, `corba/`, `dds/`, `soap/`: the worlds, a feature each
 
 #![forbid(unsafe_code)]
 
 pub mod bridge;
+pub mod bridges;
+pub mod contracts;
 pub mod core;
 pub mod hub;
 pub mod settings;
@@ -28,5 +31,6 @@ pub mod dds;
 pub mod soap;
 
 pub use bridge::{Bridge, BridgeError};
+pub use bridges::{BRIDGES, Bridges, BridgesServant};
 pub use hub::{Deliveries, Delivery, Port, PublishError};
 pub use world::{Running, StartError, World, WorldFuture, WorldState};

@@ -1,4 +1,4 @@
-//! What a bridge asks of a world.
+//! The trait of worlds: all that a bridge asks of one.
 //!
 //! A world opens its sockets when it is started, with a [`Port`] for each topic. Then it is its own master:
 //!
@@ -84,7 +84,7 @@ pub struct StartError {
 }
 
 impl StartError {
-    /// What was tried, what came, and what to do.
+    /// The message says what was tried, what came, and what to do.
     pub fn new(message: impl fmt::Display) -> Self {
         Self {
             message: message.to_string(),

@@ -23,7 +23,7 @@ use floe::regular_file;
 use toml::{Table, Value};
 
 use crate::exit::Failure;
-use crate::tls::TlsArguments;
+use crate::tls::Certificates;
 
 /// Which context a subcommand takes its hub, certificates and contracts from.
 #[derive(Debug, Args)]
@@ -130,17 +130,13 @@ pub(crate) fn chosen() -> Option<&'static Chosen> {
 
 impl Context {
     /// Certificates and trust, as options would say them.
-    pub(crate) fn tls(&self) -> TlsArguments {
-        let mut tls = TlsArguments::default();
-        tls.set_ca(self.tls_ca.clone());
-        if let Some(file) = &self.tls_cert {
-            tls.set_cert(file.clone());
-        }
-        if let Some(file) = &self.tls_key {
-            tls.set_key(file.clone());
-        }
-        tls.set_any_host(self.tls_any_host);
-        tls
+    pub(crate) fn tls(&self) -> Certificates {
+        let mut certificates = Certificates::default();
+        certificates.ca = self.tls_ca.iter().map(PathBuf::from).collect();
+        certificates.cert = self.tls_cert.as_ref().map(PathBuf::from);
+        certificates.key = self.tls_key.as_ref().map(PathBuf::from);
+        certificates.any_host = self.tls_any_host;
+        certificates
     }
 
     fn parse(table: &Table) -> Result<Self, String> {

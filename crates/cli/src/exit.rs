@@ -5,6 +5,7 @@ use std::io;
 use std::process::ExitCode;
 
 use floe::{InvokeError, LocalError, SystemException};
+use floe_server::{Fault, ServerError};
 
 use crate::endpoint::readable;
 use crate::output;
@@ -261,6 +262,19 @@ impl From<InvokeError> for Failure {
                 "does the object have the interface that you expect? `floe call PROXY ice_ids` shows its interfaces",
             ),
             _ => failure,
+        }
+    }
+}
+
+impl From<ServerError> for Failure {
+    fn from(error: ServerError) -> Self {
+        let failure = match error.fault() {
+            Fault::Settings => Self::usage(error.message()),
+            _ => Self::new(Exit::Failure, error.message()),
+        };
+        match error.help() {
+            Some(help) => failure.help(help),
+            None => failure,
         }
     }
 }

@@ -12,12 +12,11 @@ use floe::contracts::ice_storm::{
 use floe::{Communicator, Identity, InvokeError, SystemException, TypedProxy};
 use floe_hub::contracts::floe::{
     Backpressure, BackupProxy, DurableTopicsProxy, HubAdminProxy, HubStatus,
-    IceStormNoSuchTopicError, Losses, TopicInfo, TopicStatus, TopicTotals,
+    IceStormNoSuchTopicError, TopicInfo, TopicStatus, TopicTotals,
 };
 use floe_hub::{BACKUP, DURABLE_TOPICS, HUB_ADMIN};
 use floe_wire::reference::{Endpoint, Reference};
 
-use crate::config::nearest;
 use crate::context;
 use crate::endpoint::{self, HUB_PORT};
 use crate::exit::{Exit, Failure};
@@ -25,6 +24,8 @@ use crate::locator;
 use crate::near;
 use crate::output;
 use crate::peer;
+use floe::hub::nearest_name as nearest;
+pub(crate) use floe_server::totals::{add, lost};
 pub(crate) use overview::Overview;
 
 /// Where the hub is.
@@ -448,47 +449,6 @@ fn tells_nothing(error: &InvokeError) -> bool {
             SystemException::ObjectNotExist(_) | SystemException::OperationNotExist(_)
         )
     )
-}
-
-/// Adds the counts of a topic to those of others; the lag is the longest. Counts are whatever a hub says.
-pub(crate) fn add(total: &mut TopicTotals, topic: &TopicTotals) {
-    total.subscribers = total.subscribers.saturating_add(topic.subscribers);
-    let (losses, lost) = (&mut total.lost, &topic.lost);
-    for (sum, count) in [
-        (&mut total.published, topic.published),
-        (&mut total.delivered, topic.delivered),
-        (&mut losses.overflow, lost.overflow),
-        (&mut losses.offline, lost.offline),
-        (&mut losses.failed, lost.failed),
-        (&mut losses.removed, lost.removed),
-        (&mut losses.looped, lost.looped),
-        (&mut losses.expired, lost.expired),
-        (&mut losses.retention, lost.retention),
-        (&mut total.queued, topic.queued),
-        (&mut total.queued_bytes, topic.queued_bytes),
-        (&mut total.outstanding, topic.outstanding),
-    ] {
-        *sum = sum.saturating_add(count);
-    }
-    total.lag = total.lag.max(topic.lag);
-}
-
-/// All losses together.
-pub(crate) fn lost(losses: &Losses) -> i64 {
-    let Losses {
-        overflow,
-        offline,
-        failed,
-        removed,
-        looped,
-        expired,
-        retention,
-        ..
-    } = *losses;
-    let all = [
-        overflow, offline, failed, removed, looped, expired, retention,
-    ];
-    all.into_iter().fold(0, i64::saturating_add)
 }
 
 /// There is no topic of this name.

@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use clap::Args;
 use floe::Reference;
+use floe_server::values::locator::parse;
 
 /// The locator that all communicators of this process ask.
 #[derive(Debug, Args)]
@@ -28,34 +29,4 @@ impl LocatorArgument {
 /// The locator, if the arguments named one.
 pub(crate) fn named() -> Option<Reference> {
     LOCATOR.get().cloned()
-}
-
-/// The kind of text that names a locator, for messages.
-pub(crate) const WHAT: &str =
-    "the proxy of a locator with its endpoints, such as IceGrid/Locator:tcp -h HOST -p 4061";
-
-/// A proxy that says where the locator is.
-///
-/// # Errors
-/// What was expected instead.
-pub(crate) fn parse(text: &str) -> Result<Reference, String> {
-    match text.parse::<Reference>() {
-        Ok(reference) if !reference.endpoints().is_empty() => Ok(reference),
-        Ok(_) => Err(format!("expected {WHAT}, got `{text}`")),
-        Err(error) => Err(format!("expected {WHAT}, got `{text}`: {error}")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_locator_says_where_it_is() {
-        assert!(parse("IceGrid/Locator:tcp -h localhost -p 4061").is_ok());
-        for wrong in ["IceGrid/Locator", "IceGrid/Locator @ a", ":tcp -p 1", ""] {
-            let error = parse(wrong).unwrap_err();
-            assert!(error.contains(&format!("got `{wrong}`")), "{error}");
-        }
-    }
 }

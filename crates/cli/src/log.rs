@@ -111,11 +111,11 @@ fn write_field(writer: &mut Writer<'_>, field: &Field, value: &dyn fmt::Debug) -
     }
 }
 
-/// Logs from this level on, unless the environment or `-v` has chosen; whether it does.
-pub(crate) fn set_level(level: &str) -> bool {
-    match STARTED.get() {
-        Some(started) if !started.is_level_chosen => started.filter.reload(filter(level)).is_ok(),
-        _ => false,
+/// Logs from this level on, unless the environment or `-v` has chosen.
+pub(crate) fn set_level(level: &str) {
+    if let Some(started) = STARTED.get().filter(|started| !started.is_level_chosen) {
+        // It fails only if the log has ended.
+        let _ = started.filter.reload(filter(level));
     }
 }
 

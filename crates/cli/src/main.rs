@@ -4,27 +4,23 @@
 //! - `help.rs`: what `--help` says of the options that all subcommands have
 //! - `output.rs`: how data is written, as text, tables, JSON or bare values
 //! - `exit.rs`: exit codes, and failures that lead to them
-//! - `endpoint.rs`: endpoints as people write them
 //! - `event.rs`: what `floe sub` prints
 //! - `context.rs`: names for hubs, kept in a file of the user
-//! - `config/`: the file of `floe serve --config`
 //! - `near.rs`: what was meant by the name of an object
 //! - `log.rs`: log lines, as many as were asked for
 //! - `reconnect.rs`: coming back to a hub that was lost
 //! - `progress.rs`: what long work is doing
 //! - `contracts.rs`: what the command itself speaks, generated
-//! - `compression.rs`, `contract.rs`, `hub.rs`, `json_input.rs`, `locator.rs`, `payload.rs`, `peer.rs`, `router.rs`, `size.rs`, `tls.rs`,
+//! - `compression.rs`, `contract.rs`, `hub.rs`, `json_input.rs`, `locator.rs`, `payload.rs`, `peer.rs`, `router.rs`, `tls.rs`,
 //!   `token.rs`: arguments that several subcommands share
 
 mod backup_folder;
 mod command;
 mod compression;
-mod config;
 mod context;
 mod contract;
 mod contracts;
 mod count;
-mod endpoint;
 mod event;
 mod exit;
 mod help;
@@ -43,7 +39,6 @@ mod reconnect;
 #[cfg(feature = "recordings")]
 mod recording;
 mod router;
-mod size;
 mod tls;
 mod token;
 
@@ -51,6 +46,8 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use floe_server::Notices;
+use floe_server::values::{endpoint, size};
 
 use crate::command::Command;
 use crate::context::ContextArgument;
@@ -102,6 +99,11 @@ fn main() -> ExitCode {
         Err(error) => return answer(&with_better_tip(error)).into(),
     };
     log::start(arguments.verbose, arguments.log_format);
+    floe_server::set_notices(Notices {
+        note: |text| log::note(text),
+        warn: |text| log::say(text),
+        set_level: log::set_level,
+    });
     let output = Output::new(arguments.output);
     let exit = match arguments.run(&output) {
         Ok(exit) => exit,
@@ -125,7 +127,7 @@ impl Arguments {
             ));
         }
         let tls = context::chosen().map(|chosen| chosen.context.tls());
-        tls.unwrap_or_default().behind(self.tls).load()?;
+        tls::load(tls.unwrap_or_default().behind(self.tls.into()))?;
         command::run(self.command, output)
     }
 }

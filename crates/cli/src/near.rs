@@ -3,8 +3,8 @@
 use floe::contracts::ice_storm::FinderProxy;
 use floe::{Identity, Proxy, TypedProxy};
 
-use crate::config::nearest;
 use crate::exit::Failure;
+use floe::hub::nearest_name as nearest;
 
 /// The failure, with the most similar identity as help if an object does not exist.
 pub(crate) async fn explained(failure: Failure, proxy: &Proxy) -> Failure {

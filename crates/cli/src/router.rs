@@ -81,7 +81,7 @@ impl RouterArguments {
             None if password_file.is_some() => {
                 return Err(incomplete("--password-file", "--user"));
             }
-            None if crate::tls::said().has_certificate() => None,
+            None if crate::tls::said().cert.is_some() => None,
             None => {
                 let message =
                     "expected --user or a certificate for the session with the router, got neither";

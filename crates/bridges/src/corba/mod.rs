@@ -1,1 +1,5 @@
 //! CORBA programs: this end is their naming service and their event channels.
+
+mod settings;
+
+pub use settings::Settings;

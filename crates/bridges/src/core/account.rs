@@ -1,4 +1,4 @@
-//! What came in, went out, was refused or lost, for one topic of a bridge.
+//! Counts of one topic of a bridge: events that came in, went out, were refused or lost.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Reason {
-    /// What a program of the other world sent is no event of the contract.
+    /// A program of the other world sent something that is no event of the contract.
     Malformed,
     /// The other world cannot say the event, or a value in it.
     CannotBeSaid,

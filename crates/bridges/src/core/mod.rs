@@ -1,4 +1,4 @@
-//! What bridges decide. No world, no hub, no clock: it can be tested without any of them.
+//! The decisions of bridges. No world, no hub, no clock: they can be tested without any of them.
 //!
 //! - [`mapping`]: how a topic and its events are said over there, and what is lost by it
 //! - [`origin`]: where an event came from, so that it does not return there

@@ -1,1 +1,5 @@
 //! DDS programs: this end is a participant of their domain.
+
+mod settings;
+
+pub use settings::Settings;

@@ -19,5 +19,5 @@ pub mod networks;
 pub mod settings;
 pub mod world;
 
-pub use settings::SoapSettings;
+pub use settings::SoapSettings as Settings;
 pub use world::SoapWorld;

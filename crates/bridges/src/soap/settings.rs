@@ -2,14 +2,17 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
 use super::networks::Networks;
-use crate::settings::TopicSettings;
+use super::world::SoapWorld;
+use crate::settings::{TopicSettings, WorldSettings};
+use crate::world::World;
 
 /// How SOAP programs are served.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(remote = "Self", deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SoapSettings {
     /// Where it listens for HTTP. Default: `127.0.0.1:8070`.
     #[serde(default = "usual_listen")]
@@ -78,12 +81,28 @@ impl Default for SoapSettings {
     }
 }
 
+impl<'de> Deserialize<'de> for SoapSettings {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // The derived function, which checks keys and types only.
+        let settings = Self::deserialize(deserializer)?;
+        settings.check().map_err(D::Error::custom)?;
+        Ok(settings)
+    }
+}
+
+impl WorldSettings for SoapSettings {
+    fn world(&self) -> Box<dyn World> {
+        Box::new(SoapWorld::new(self.clone()))
+    }
+
+    fn topics(&self) -> &[TopicSettings] {
+        &self.topic
+    }
+}
+
 impl SoapSettings {
     /// Reports what the settings do not allow for.
-    ///
-    /// # Errors
-    /// What is wrong, and what to do.
-    pub fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), String> {
         if !self.is_local() && self.clients.is_none() {
             return Err(format!(
                 "listen = \"{}\" lets other machines in, so clients must name their networks: clients = [\"10.0.0.0/8\"]",
@@ -156,15 +175,10 @@ mod tests {
     #[test]
     fn other_machines_come_in_only_by_a_rule() {
         assert_eq!(settings(""), SoapSettings::default());
-        assert_eq!(settings("").check(), Ok(()));
-        let open = settings("listen = \"0.0.0.0:8070\"");
-        assert!(
-            open.check()
-                .expect_err("no rule")
-                .contains("clients must name")
-        );
+        let open = toml::from_str::<SoapSettings>("listen = \"0.0.0.0:8070\"");
+        let error = open.expect_err("no rule").to_string();
+        assert!(error.contains("clients must name"), "{error}");
         let ruled = settings("listen = \"0.0.0.0:8070\"\nclients = [\"10.0.0.0/8\"]");
-        assert_eq!(ruled.check(), Ok(()));
         // Whoever comes from elsewhere must not make this end speak to its own machine.
         let loopback: IpAddr = [127, 0, 0, 1].into();
         assert!(!ruled.consumer_networks().contain(loopback));
@@ -178,10 +192,9 @@ mod tests {
             "away-seconds = 99999999999",
             "namespace = \"x\"",
             "namespace = \"urn:<\"",
+            "clients = [\"localhost\"]",
+            "port = 1",
         ] {
-            assert!(settings(text).check().is_err(), "{text}");
-        }
-        for text in ["clients = [\"localhost\"]", "port = 1"] {
             assert!(toml::from_str::<SoapSettings>(text).is_err(), "{text}");
         }
     }

@@ -1,6 +1,5 @@
 //! The world of SOAP programs.
 
-use std::collections::HashSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -23,14 +22,8 @@ pub struct SoapWorld {
 
 impl SoapWorld {
     /// A broker by these settings, whose topics are those of the bridge.
-    ///
-    /// # Errors
-    /// [`StartError`]: what the settings do not allow for.
-    pub fn new(settings: SoapSettings) -> Result<Self, StartError> {
-        settings
-            .check()
-            .map_err(|it| StartError::new(format!("[bridge.soap]: {it}")))?;
-        Ok(Self { settings })
+    pub fn new(settings: SoapSettings) -> Self {
+        Self { settings }
     }
 }
 
@@ -56,13 +49,6 @@ impl World for SoapWorld {
         ports: Vec<Port>,
     ) -> WorldFuture<'static, Result<Box<dyn Running>, StartError>> {
         Box::pin(async move {
-            let mut names = HashSet::new();
-            if let Some(twice) = ports.iter().find(|it| !names.insert(it.name().to_owned())) {
-                return Err(StartError::new(format!(
-                    "two topics of [bridge.soap] are named \"{}\"; give one another name",
-                    twice.name()
-                )));
-            }
             let wsdl = wsdl(&ports, &self.settings.namespace)?;
             let listen = self.settings.listen;
             let listener = TcpListener::bind(listen).await;

@@ -3,9 +3,9 @@
 use clap::{Args, Subcommand};
 use serde_json::{Value as Json, json};
 
-use crate::config::{reference, schema, setting::Setting, settings};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
+use floe_server::settings::{Setting, page, rows, schema};
 
 /// Lists the settings of floe.toml, and prints its JSON schema
 #[derive(Debug, Subcommand)]
@@ -36,7 +36,12 @@ impl List {
     fn run(self, output: &Output) -> Result<Exit, Failure> {
         let name = self.name.unwrap_or_default();
         let matching = |setting: &&Setting| setting.key.contains(&name);
-        let rows: Vec<Json> = settings::ALL.iter().filter(matching).map(row).collect();
+        let rows: Vec<Json> = rows::ALL
+            .iter()
+            .copied()
+            .filter(matching)
+            .map(row)
+            .collect();
         if rows.is_empty() {
             let message = format_args!("no setting of floe.toml contains {name:?}");
             return Err(Failure::not_found(message).help("`floe config list` shows all settings"));
@@ -63,7 +68,7 @@ pub(crate) struct Reference {}
 
 impl Reference {
     fn run(&self, output: &Output) -> Result<Exit, Failure> {
-        output.text(reference::page())?;
+        output.text(page())?;
         Ok(Exit::Success)
     }
 }
@@ -74,7 +79,7 @@ pub(crate) struct Schema {}
 
 impl Schema {
     fn run(&self, output: &Output) -> Result<Exit, Failure> {
-        output.text(format_args!("{:#}", schema::schema()))?;
+        output.text(format_args!("{:#}", schema()))?;
         Ok(Exit::Success)
     }
 }

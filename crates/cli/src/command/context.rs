@@ -82,10 +82,10 @@ impl Add {
             ..context::Context::default()
         };
         let tls = tls::said();
-        added.tls_ca = absolute(tls.ca().iter())?;
-        added.tls_cert = absolute(tls.cert().into_iter())?.pop();
-        added.tls_key = absolute(tls.key().into_iter())?.pop();
-        added.tls_any_host = tls.any_host();
+        added.tls_ca = absolute(tls.ca.iter())?;
+        added.tls_cert = absolute(tls.cert.iter())?.pop();
+        added.tls_key = absolute(tls.key.iter())?.pop();
+        added.tls_any_host = tls.any_host;
         if added == context::Context::default() {
             let message = format_args!(
                 "expected what the context `{}` stands for, got nothing",

@@ -296,7 +296,7 @@ fn certificates() -> Vec<Check> {
     use super::proxy::days_left;
     const NAME: &str = "certificate";
     let said = crate::tls::said();
-    let files = said.ca().iter().chain(said.cert());
+    let files = said.ca.iter().chain(&said.cert);
     let look = |file: &std::path::PathBuf| {
         let days = days_left(&std::fs::read(file).ok()?)?;
         let shown = file.display();

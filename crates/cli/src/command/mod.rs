@@ -2,6 +2,8 @@
 
 mod access;
 mod backup;
+#[cfg(feature = "bridges")]
+mod bridge;
 pub(crate) mod call;
 mod cheat;
 mod completions;
@@ -19,6 +21,8 @@ mod lab;
 #[cfg(feature = "man")]
 mod man;
 mod migrate;
+#[cfg(not(feature = "bridges"))]
+mod no_bridges;
 #[cfg(any(not(feature = "lab"), test))]
 mod no_lab;
 #[cfg(not(feature = "recordings"))]
@@ -38,6 +42,8 @@ mod subscribe;
 mod topic;
 
 use clap::Subcommand;
+#[cfg(not(feature = "bridges"))]
+use no_bridges as bridge;
 #[cfg(not(feature = "lab"))]
 use no_lab as lab;
 #[cfg(not(feature = "recordings"))]
@@ -102,6 +108,12 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: slice::Slice,
     },
+    /// Lets programs of DDS, CORBA, JMS and SOAP publish and subscribe at a hub
+    Bridge {
+        #[cfg_attr(feature = "bridges", command(subcommand))]
+        #[cfg_attr(not(feature = "bridges"), command(flatten))]
+        command: bridge::Bridge,
+    },
     /// Measures Floe beside its peers and beside the machine's own limit
     Lab {
         #[cfg_attr(feature = "lab", command(subcommand))]
@@ -140,6 +152,9 @@ pub(crate) enum Command {
 impl Command {
     /// Returns true if it asks a hub or a server, and so takes these from a context.
     pub(crate) fn asks_others(&self) -> bool {
+        if let Self::Bridge { command } = self {
+            return command.asks_others();
+        }
         matches!(
             self,
             Self::Topic { .. }
@@ -183,6 +198,7 @@ pub(crate) fn run(command: Command, output: &Output) -> Result<Exit, Failure> {
         Command::Backup(backup) => backup.run(output),
         Command::Restore(restore) => restore.run(output),
         Command::Migrate(migrate) => migrate.run(output),
+        Command::Bridge { command } => command.run(output),
         Command::Lab { command } => command.run(output),
         Command::Status(status) => status.run(output),
         Command::Doctor(doctor) => doctor.run(output),

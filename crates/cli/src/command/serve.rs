@@ -1,24 +1,12 @@
-//! `floe serve`: a hub and a gateway in the foreground.
+//! `floe serve`: a server in the foreground, with arguments over its settings.
 //!
-//! - `serve/services.rs`: what runs
-//! - `serve/reload.rs`: its file of settings, read again
-//! - `serve/metrics.rs`, `serve/http.rs`, `serve/host_names.rs`: what it knows of itself, and how a scraper gets it
-//! - `serve/notify.rs`: what a service manager is told
-//! - `serve/open_files.rs`: how many descriptors it may have
+//! - `serve/ready.rs`: what it prints when it serves
 
-mod host_names;
-mod http;
-mod metrics;
-mod notify;
-mod open_files;
-mod reload;
-mod services;
+mod ready;
 
-use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -26,11 +14,10 @@ use clap::builder::NonEmptyStringValueParser;
 use floe::{Communicator, Signals};
 use floe_gateway::Gateway;
 use floe_hub::{Hub, HubSettings, StoreSettings};
-use floe_wire::reference::{Endpoint, parse_endpoints};
-use tokio::net::TcpListener;
+use floe_server::settings::POLLING_MAX;
+use floe_server::{Configuration, MetricsSettings, Server};
 
 use crate::compression::OfferArgument;
-use crate::config::{Configuration, POLLING_MAX};
 use crate::count;
 use crate::exit::{Exit, Failure};
 use crate::log;
@@ -38,9 +25,6 @@ use crate::output::{self, Output};
 use crate::peer;
 use crate::size::{self, Size};
 use crate::tls;
-use host_names::HostNames;
-use reload::Reload;
-use services::Services;
 
 /// Runs a hub, and a gateway if the configuration has one, until SIGTERM or SIGINT (Ctrl-C)
 ///
@@ -157,64 +141,32 @@ pub(crate) struct Serve {
 
 impl Serve {
     pub(crate) fn run(self, output: &Output) -> Result<Exit, Failure> {
-        let file = self.config.as_deref();
-        // Before it is read: a change that comes meanwhile is seen.
-        let read = file.and_then(reload::stamp);
-        let mut configuration = self.configuration()?;
-        if let Some(level) = &configuration.log {
-            log::set_level(level);
-        }
+        let configuration = self.configuration()?;
         log::start_thread();
-        self.warn(&configuration);
-        open_files::raise_limit();
-        hush_store();
-        if configuration.has_hub {
-            tell_of_icestorm(&configuration.hub.store);
-        }
         peer::runtime_of_threads(self.threads)?.block_on(async {
             let communicator = Communicator::with_settings(configuration.communicator.clone());
             // Before the line that says ready: whoever reads it may send a signal at once.
             let mut signals = peer::signals()?;
-            let mut reload = Reload::new(file, read)?;
-            // Before the hub, which would leave a store behind.
-            let scrapers = self.listen_for_scrapers().await?;
             // A locator may take its time to be told of the hub.
             let started = tokio::select! {
-                started = Services::start(&communicator, &configuration) => started,
+                started = Server::start_in(&communicator, configuration) => started,
                 signal = signals.next() => {
                     output::talk(format_args!("stopped by {signal}, before the hub was ready"));
                     communicator.shutdown().await;
                     return Ok(Exit::Interrupted);
                 }
             };
-            let services = match started {
-                Ok(services) => services,
-                Err(failure) => {
+            let mut server = match started {
+                Ok(server) => server,
+                Err(error) => {
                     communicator.shutdown().await;
-                    return Err(self.with_file(failure));
+                    return Err(error.into());
                 }
             };
-            let metrics = scrapers.map(|scrapers| self.serve_metrics(&communicator, &services, scrapers));
-            let metrics = metrics.transpose()?;
-            self.tell_ready(&services, &configuration, output);
-            notify::notify(notify::State::Ready);
-            let signal = loop {
-                tokio::select! {
-                    signal = signals.next() => break signal,
-                    () = services.end_requested() => break "the facet Process",
-                    reason = reload.next() => match &self.config {
-                        Some(_) => self.reload(&services, &communicator, &mut configuration, reason).await,
-                        // Its terminal is gone. As Ice's own programs, it ends in order.
-                        None => break reason,
-                    }
-                }
-            };
-            notify::notify(notify::State::Stopping);
-            tracing::info!("stopping on {signal}: delivering what is queued");
-            if let Some(metrics) = metrics {
-                metrics.stop().await;
-            }
-            stop(services, communicator, signals).await
+            self.tell_ready(&server, output);
+            let read = || self.configuration();
+            server.serve_until(read, signals.next()).await;
+            stop(server, &communicator, signals).await
         })
     }
 
@@ -223,7 +175,7 @@ impl Serve {
         let mut settings = peer::settings(None);
         self.offer.apply(&mut settings);
         let mut configuration = match &self.config {
-            Some(file) => Configuration::load(file, settings, |hub| self.apply(hub))?,
+            Some(file) => Configuration::read(file, settings, |hub| self.apply(hub))?,
             None => {
                 let mut configuration = Configuration::new(settings);
                 self.apply(&mut configuration.hub);
@@ -237,10 +189,13 @@ impl Serve {
                 format_args!("{option} is for a hub, and the file says that there is none");
             return Err(Failure::usage(message).help("omit the option, or run a hub"));
         }
-        configuration.tls = configuration.tls.behind(tls::said());
-        let tls = configuration.tls.clone().tls();
-        configuration.communicator.tls = tls.map_err(|failure| self.with_file(failure))?;
-        Ok(configuration)
+        configuration.metrics = self.metrics.map(|listen| {
+            let mut metrics = MetricsSettings::new(listen);
+            metrics.hosts.clone_from(&self.metrics_host);
+            metrics.has_subscribers = self.metrics_subscribers;
+            metrics
+        });
+        Ok(configuration.with_certificates(tls::said())?)
     }
 
     /// Puts what the command line says of the hub into its settings.
@@ -274,14 +229,6 @@ impl Serve {
         hub.accept_damage = self.accept_damage;
     }
 
-    /// The failure, with the file whose settings may be the cause.
-    fn with_file(&self, failure: Failure) -> Failure {
-        match &self.config {
-            Some(file) => failure.when(format_args!("with {}", file.display())),
-            None => failure,
-        }
-    }
-
     /// An argument that means nothing without a hub.
     fn option_of_hub(&self) -> Option<&'static str> {
         let options = [
@@ -303,117 +250,29 @@ impl Serve {
         said.next().map(|(name, _)| name)
     }
 
-    /// Says what the file says in vain.
-    fn warn(&self, configuration: &Configuration) {
-        if let Some(file) = &self.config {
-            for warning in configuration.warnings(file) {
-                log::say(format_args!("warning: {warning}"));
-            }
+    fn tell_ready(&self, server: &Server, output: &Output) {
+        if let Some(hub) = server.hub() {
+            self.tell_of_hub(hub, server);
         }
-    }
-
-    /// Reads the settings again. Those of a file that makes no sense change nothing.
-    async fn reload(
-        &self,
-        services: &Services,
-        communicator: &Communicator,
-        now: &mut Configuration,
-        reason: &str,
-    ) {
-        match self.configuration() {
-            Ok(next) => {
-                let lost = now.lost(&next);
-                if !lost.is_empty() {
-                    return self.refuse_lost(&lost, reason);
-                }
-                self.warn(&next);
-                let tls = communicator.settings().tls.as_ref();
-                reload::apply(services, tls, now, next).await;
-                log::note(format_args!("read the settings again because of {reason}"));
-            }
-            Err(failure) => log::say(format_args!(
-                "invalid configuration after {reason}; the current settings stay in force: {failure}"
-            )),
-        }
-    }
-
-    /// Says that a file that has lost something changes nothing.
-    fn refuse_lost(&self, lost: &[String], reason: &str) {
-        let file = self.config.as_deref().unwrap_or_else(|| Path::new(""));
-        log::say(format_args!(
-            "invalid configuration after {reason}; the current settings stay in force: {} no longer has {}. If the file was \
-             emptied or cut off, restore it; to take them away on purpose, restart this process with the file as it is",
-            file.display(),
-            lost.join(", "),
-        ));
-    }
-
-    /// Listens for those who read metrics, if that was asked for.
-    async fn listen_for_scrapers(&self) -> Result<Option<TcpListener>, Failure> {
-        let Some(address) = self.metrics else {
-            return Ok(None);
-        };
-        let listener = TcpListener::bind(address).await;
-        let listener = listener.map_err(|error| not_listening(address, &error));
-        listener.map(Some)
-    }
-
-    /// Begins to serve metrics.
-    fn serve_metrics(
-        &self,
-        communicator: &Communicator,
-        services: &Services,
-        scrapers: TcpListener,
-    ) -> Result<http::Server, Failure> {
-        if let Some(hub) = &services.hub {
-            hub.view().measure_latencies();
-        }
-        let watched = metrics::Services {
-            hub: services.hub.as_ref().map(Hub::view),
-            gateway: services.gateway.as_ref().map(Gateway::view),
-            communicator: communicator.clone(),
-            has_subscribers: self.metrics_subscribers,
-        };
-        let site = http::Site {
-            pages: Arc::new(move |path, accept| metrics::answer(&watched, path, accept)),
-            hosts: Arc::new(HostNames::new(&self.metrics_host)),
-        };
-        let server = http::Server::start(scrapers, site);
-        let server = server.map_err(|error| {
-            let message = format_args!("--metrics: cannot serve metrics: {error}");
-            Failure::new(Exit::Failure, message)
-        })?;
-        log::note(format_args!(
-            "metrics are at http://{}{}",
-            server.address,
-            metrics::PATH
-        ));
-        Ok(server)
-    }
-
-    fn tell_ready(&self, services: &Services, configuration: &Configuration, output: &Output) {
-        if let Some(hub) = &services.hub {
-            self.tell_of_hub(hub, configuration);
-        }
-        let admin = services.gateway.as_ref().and_then(Gateway::admin);
+        let admin = server.gateway().and_then(Gateway::admin);
         if let Some(admin) = admin {
             log::note(format_args!(
                 "the administrative object of the gateway is {admin}"
             ));
         }
-        services.tell_ready(output);
+        ready::tell(server, output);
     }
 
     /// Says what an operator may not expect of a hub with these settings.
-    fn tell_of_hub(&self, hub: &Hub, configuration: &Configuration) {
+    fn tell_of_hub(&self, hub: &Hub, server: &Server) {
+        let configuration = server.configuration();
         if configuration.hub.store == StoreSettings::Memory && !self.transient {
             log::note(
                 "topics, subscriptions and links are lost when this process ends; --data DIR stores them",
             );
         }
         if !self.insecure
-            && configuration.hub.access.is_open()
-            && let Some(endpoint) = exposed(hub)
+            && let Some(endpoint) = server.open_endpoint()
         {
             log::say(format_args!(
                 "warning: everyone who can reach {endpoint} may do everything: an [[access.rule]] in a floe.toml restricts access \
@@ -429,44 +288,6 @@ impl Serve {
     }
 }
 
-/// The first endpoint that other computers reach, if there is one.
-fn exposed(hub: &Hub) -> Option<String> {
-    let texts = [Some(hub.endpoints()), hub.publish_endpoints()];
-    let endpoints = texts.into_iter().flatten();
-    let endpoints = endpoints.flat_map(|text| parse_endpoints(&text).unwrap_or_default());
-    let is_exposed = |endpoint: &Endpoint| match endpoint.host() {
-        Some(host) => host.parse().is_ok_and(|host: IpAddr| !host.is_loopback()),
-        // A Unix socket.
-        None => false,
-    };
-    let mut exposed = endpoints.into_iter().filter(is_exposed);
-    exposed.next().map(|endpoint| endpoint.to_string())
-}
-
-/// Keeps panics to themselves that become an error about the file of the store, which says more to an operator.
-fn hush_store() {
-    let usual = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |panic| {
-        if !floe_hub::is_reading_store() {
-            usual(panic);
-        }
-    }));
-}
-
-/// Says that the data of an IceStorm are there, of which a hub reads nothing.
-fn tell_of_icestorm(store: &StoreSettings) {
-    let StoreSettings::Disk(directory) = store else {
-        return;
-    };
-    if directory.join("data.mdb").exists() && !directory.join("hub.redb").exists() {
-        log::say(format_args!(
-            "warning: {} has the database of an IceStorm, which a hub does not read: create its topics and links again, \
-             and let its subscribers subscribe again; docs/guides/operating.md says how",
-            directory.display()
-        ));
-    }
-}
-
 /// A number of threads, from 1 to [`THREADS_MAX`].
 fn threads(text: &str) -> Result<NonZeroUsize, String> {
     let count = text.parse().ok();
@@ -479,16 +300,12 @@ const THREADS_MAX: usize = 64;
 
 /// Shuts down in order. A second signal ends the process immediately.
 async fn stop(
-    services: Services,
-    communicator: Communicator,
+    server: Server,
+    communicator: &Communicator,
     mut signals: Signals,
 ) -> Result<Exit, Failure> {
-    let stopping = async {
-        services.shutdown().await;
-        communicator.shutdown().await;
-    };
     tokio::select! {
-        () = stopping => Ok(Exit::Success),
+        () = server.shutdown() => Ok(Exit::Success),
         signal = signals.next() => {
             output::talk(format_args!("stopped immediately by a second {signal}"));
             communicator.abort();
@@ -514,9 +331,4 @@ fn parse_address(text: &str) -> Result<SocketAddr, String> {
              the address of a host instead of its name"
         )
     })
-}
-
-fn not_listening(address: SocketAddr, error: &io::Error) -> Failure {
-    let message = format_args!("--metrics: cannot listen on {address}: {error}");
-    Failure::new(Exit::Failure, message).help("port 0 picks a free port")
 }

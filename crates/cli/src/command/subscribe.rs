@@ -23,7 +23,6 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::command::call::parse_entry;
-use crate::config::nearest;
 use crate::contract::ContractArguments;
 use crate::count;
 use crate::event::{self, EventReader, Printed, Printer};
@@ -34,6 +33,7 @@ use crate::output::{self, Output};
 use crate::peer::{self, parse_own_endpoint, parse_time};
 use crate::reconnect::ReconnectArgument;
 use crate::router::{Login, RouterArguments, Session};
+use floe::hub::nearest_name as nearest;
 use subscription::{DURABLE, FROM, Subscription};
 
 /// Subscribes to a topic of a hub or an IceStorm, and shows its events

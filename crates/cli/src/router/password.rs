@@ -7,9 +7,9 @@ use std::path::Path;
 
 use floe::regular_file;
 
-use crate::config::warn_of_readers;
 use crate::exit::Failure;
 use crate::input::Lines;
+use floe_server::warn_of_readers;
 
 /// The environment variable with the password.
 const VARIABLE: &str = "FLOE_PASSWORD";

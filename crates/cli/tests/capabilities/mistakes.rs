@@ -19,7 +19,7 @@
 //! | topics to remove that do not exist | `topic.rs::several_topics_are_all_tried` |
 //! | alternatives of a contract that are checked together | `mistakes.rs::alternatives_of_one_contract_are_told_how_to_be_checked` |
 //! | invalid settings while the hub runs | `config.rs::a_changed_file_is_noticed_and_one_that_makes_no_sense_changes_nothing` |
-//! | texts without quotes in a floe.toml | `crates/cli/src/config/tests/settings.rs::a_text_without_quotes_is_shown_with_them` |
+//! | texts without quotes in a floe.toml | `crates/server/src/settings/tests/rows.rs::a_text_without_quotes_is_shown_with_them` |
 //! | several mistakes in access rules | `crates/access/src/settings/tests.rs::all_mistakes_of_a_file_are_told_in_one_go` |
 //! | a time without its unit | `mistakes.rs::a_time_without_its_unit_is_told_how_to_say_seconds` |
 //! | a hub at udp alone | `transports.rs::a_hub_that_could_answer_nothing_is_refused` |
@@ -45,7 +45,7 @@
 //! | a contract without events | `mistakes.rs::a_contract_without_events_is_warned_of` |
 //! | an HTTP server in place of an Ice server | `mistakes.rs::an_http_server_is_named_once` |
 //! | a mistyped key of the quality of service | `mistakes.rs::a_key_of_the_quality_of_service_that_nobody_knows_is_warned_of` |
-//! | a setting that is there twice | `crates/cli/src/config/tests/settings.rs::a_setting_that_is_there_twice_is_told_with_its_first_line` |
+//! | a setting that is there twice | `crates/server/src/settings/tests/rows.rs::a_setting_that_is_there_twice_is_told_with_its_first_line` |
 //! | `floe lab` in a build without the lab | `crates/cli/src/command/no_lab.rs::a_build_without_the_lab_says_how_to_get_it` |
 
 use std::io::Read;

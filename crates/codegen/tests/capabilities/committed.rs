@@ -62,6 +62,14 @@ fn module_floe_of_the_hub_is_what_its_contracts_say() {
 }
 
 #[test]
+fn module_floe_of_bridges_is_what_the_contract_says() {
+    let compilation = compiled(&[repository("contracts/Floe/Bridges.ice")]);
+    let options = RustOptions::new().root_module("::Floe");
+    let text = generate_rust(&compilation.model, &options).unwrap();
+    assert_committed("crates/bridges/src/contracts/floe.rs", &text);
+}
+
+#[test]
 fn module_ice_mx_is_what_the_contracts_say() {
     let contracts = [
         "Ice/Metrics.ice",

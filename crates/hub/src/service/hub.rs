@@ -3,7 +3,8 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use floe::{Adapter, Communicator, Identity};
+use floe::{Adapter, Communicator, Current, Identity, SystemException};
+use floe_access::Action;
 
 use super::latency::HubLatencies;
 use super::listeners::Listeners;
@@ -109,6 +110,12 @@ impl Hub {
         Some(adapter.proxy(identity).to_string())
     }
 
+    /// The adapter of the hub's main endpoints, for further objects beside the hub's own. [`HubView::check`] asks the rules
+    /// about their callers. It ends with the hub.
+    pub fn adapter(&self) -> &Adapter {
+        &self.listeners.main
+    }
+
     fn admin_settings(&self) -> Option<&AdminSettings> {
         self.registry.settings().admin.as_ref()
     }
@@ -179,6 +186,25 @@ impl HubView {
     /// Returns true if the hub has not ended.
     pub fn is_running(&self) -> bool {
         self.0.strong_count() > 0
+    }
+
+    /// Checks that the caller may do this with a topic; with an empty name, with the hub as a whole. It is for objects beside
+    /// the hub's own, on [`Hub::adapter`].
+    ///
+    /// # Errors
+    /// It may not; the audit log knows why. Or the hub has ended.
+    pub fn check(
+        &self,
+        current: &Current,
+        action: Action,
+        topic: &str,
+    ) -> Result<(), SystemException> {
+        match self.0.upgrade() {
+            Some(registry) => registry.guard().check(current, action, topic),
+            None => Err(SystemException::UnknownException(
+                "the hub has ended".to_owned(),
+            )),
+        }
     }
 
     /// The status of the hub and its topics now.

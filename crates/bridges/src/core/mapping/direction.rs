@@ -1,5 +1,7 @@
 //! Which way the events of a topic go.
 
+use std::fmt;
+
 use serde::Deserialize;
 
 /// Which way the events of a topic go.
@@ -24,5 +26,15 @@ impl Direction {
     /// True if programs of the other world may subscribe.
     pub fn is_out(self) -> bool {
         self != Self::In
+    }
+}
+
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::In => "in",
+            Self::Out => "out",
+            Self::Both => "both",
+        })
     }
 }

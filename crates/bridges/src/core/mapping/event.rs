@@ -153,7 +153,7 @@ impl EventKind {
         self.interface
     }
 
-    /// What an event of this kind consists of, where a topic has one type.
+    /// The parts of an event of this kind, where a topic has one type.
     pub fn payload(&self) -> Payload {
         self.payload
     }

@@ -1,4 +1,4 @@
-//! Whether a world can say something of ours.
+//! Verdicts: a world can say something of ours exactly, more weakly, or not at all.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ pub enum Verdict {
     Refused {
         /// Why not.
         why: String,
-        /// What a user can do.
+        /// A way out for the user.
         fix: String,
     },
 }
@@ -23,7 +23,7 @@ pub enum Verdict {
 pub struct Finding {
     /// The part: `name`, `type ::Demo::Tick`, `delivery`.
     pub subject: String,
-    /// What it is over there: `topic Ticks`, `struct Demo::Tick`, `reliable`; empty if it is refused.
+    /// Its counterpart over there: `topic Ticks`, `struct Demo::Tick`, `reliable`; empty if it is refused.
     pub said_as: String,
     /// How well.
     pub verdict: Verdict,

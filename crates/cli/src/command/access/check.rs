@@ -10,10 +10,10 @@ use floe_access::{
 };
 use serde_json::{Value as Json, json};
 
-use crate::config::Configuration;
 use crate::exit::{Exit, Failure};
 use crate::output::{self, Format, Output};
 use crate::peer;
+use floe_server::Configuration;
 
 /// Shows whether a user may do something with a topic, and which rule of a floe.toml decides
 ///
@@ -65,7 +65,7 @@ pub(crate) struct Check {
 
 impl Check {
     pub(crate) fn run(self, output: &Output) -> Result<Exit, Failure> {
-        let configuration = Configuration::load(&self.config, peer::settings(None), |_| ())?;
+        let configuration = Configuration::read(&self.config, peer::settings(None), |_| ())?;
         let access = &configuration.hub.access;
         let caller = self.caller()?;
         if let Some(user) = &caller.user

@@ -22,7 +22,7 @@ pub(super) fn endpoint_for(info: &ConnectionInfo) -> Result<String, Failure> {
     if info.cipher.is_none() || address.ip().is_loopback() {
         return Ok(endpoint);
     }
-    match tls::said().has_certificate() {
+    match tls::said().cert.is_some() {
         true => Ok(endpoint.replacen("tcp", "ssl", 1)),
         false => Err(Failure::new(
             Exit::Usage,

@@ -1,0 +1,25 @@
+//! The table `[bridge.amqp]`.
+
+use serde::Deserialize;
+
+use crate::settings::{TopicSettings, WorldSettings};
+use crate::world::World;
+
+/// The table `[bridge.amqp]`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Settings {
+    /// `[[bridge.amqp.topic]]`
+    #[serde(default)]
+    topic: Vec<TopicSettings>,
+}
+
+impl WorldSettings for Settings {
+    fn world(&self) -> Box<dyn World> {
+        unimplemented!("the lane of amqp replaces this")
+    }
+
+    fn topics(&self) -> &[TopicSettings] {
+        &self.topic
+    }
+}

@@ -1,0 +1,8 @@
+//! The parts of a server: a file for each, with the function that starts it if its settings are there. To add one, add a
+//! file, its table of rows in `settings/rows/`, and its line in `server.rs`.
+
+#[cfg(feature = "bridges")]
+pub(crate) mod bridges;
+pub(crate) mod gateway;
+pub(crate) mod hub;
+pub(crate) mod metrics;

@@ -1,0 +1,13 @@
+//! Values as people write them, in a file of settings and on a command line.
+//!
+//! - `endpoint.rs`: endpoints, also as `HOST:PORT`
+//! - `locator.rs`: the proxy of a locator
+//! - `size.rs`: bytes with a unit
+//! - `time.rs`: times with a unit
+
+pub mod endpoint;
+pub mod locator;
+pub mod size;
+mod time;
+
+pub use time::{parse_time, parse_time_or_none};

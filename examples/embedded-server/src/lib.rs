@@ -1,0 +1,3 @@
+//! The contract of this example, as Rust.
+
+floe::include_contract!("Thermometer");

@@ -1,0 +1,1 @@
+//! Stock programs of JMS at a bridge.

@@ -1,0 +1,1 @@
+//! Stock programs of CORBA at a bridge.

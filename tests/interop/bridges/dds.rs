@@ -1,0 +1,1 @@
+//! Stock programs of DDS at a bridge.

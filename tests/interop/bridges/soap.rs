@@ -1,0 +1,1 @@
+//! Stock programs of SOAP at a bridge.
