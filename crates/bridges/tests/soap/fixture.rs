@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use floe::Communicator;
 use floe::hub::HubClient;
+use floe::{Communicator, TypedProxy as _};
 use floe_bridges::Bridge;
 use floe_bridges::core::account::Counts;
 use floe_bridges::core::mapping::EventTypes;
@@ -89,13 +89,11 @@ impl Joined {
         let parameters = kind
             .operation()
             .encode_request(&tick, EncodingVersion::V1_1);
+        let parameters = parameters.expect("a tick");
         let topic = self.client.topic("ticks").await.expect("it is there");
         let publisher: floe::Proxy = topic.publisher().await.expect("it has one");
-        let sent = publisher.ice_twoway().invoke(
-            "tick",
-            kind.operation().mode(),
-            &parameters.expect("a tick"),
-        );
+        let publisher = publisher.ice_twoway();
+        let sent = publisher.invoke("tick", kind.operation().mode(), &parameters);
         sent.await.expect("the hub takes it");
     }
 

@@ -72,7 +72,7 @@ impl<'x> Document<'x> {
     /// # Errors
     /// [`XmlError`]: it is not well-formed, has a document type or a processing instruction, or more than the limits allow.
     pub fn parse(text: &'x str) -> Result<Self, XmlError> {
-        let mut parser = Parser::new(text);
+        let mut parser = Parser::new(text.strip_prefix('\u{feff}').unwrap_or(text));
         let parsed = parser.run();
         let at = parser.reader.buffer_position();
         parsed.map_err(|message| XmlError { message, at })?;

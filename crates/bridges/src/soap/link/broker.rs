@@ -13,6 +13,7 @@ use super::http::{Post, Reply};
 use super::leases::{End, Leases, PULL_POINT_MAX, SUBSCRIPTION_MAX, Subscription};
 use super::pull_point::PullPoint;
 use super::push::{LEN_MAX, Push};
+use super::stream::Watch;
 use super::target::Target;
 use super::topic::{Event, Topic};
 use crate::hub::Port;
@@ -99,6 +100,7 @@ impl Broker {
             base,
             path,
             text,
+            watch,
         } = post;
         let read = self.read(&text, &path);
         drop(text);
@@ -108,7 +110,7 @@ impl Broker {
             call,
         } = read;
         let answered = match call {
-            Ok(call) => self.serve(call, version, (peer, &base)).await,
+            Ok(call) => self.serve(call, version, (peer, &base), &watch).await,
             Err(fault) => Err(fault),
         };
         reply(version, headers.as_ref(), answered)
@@ -121,7 +123,7 @@ impl Broker {
             headers,
             call,
         };
-        let document = match Document::parse(text.trim_start_matches('\u{feff}')) {
+        let document = match Document::parse(text) {
             Ok(document) => document,
             Err(error) => {
                 return opened(Version::Soap11, None, Err(Fault::sender(error.to_string())));
@@ -219,6 +221,7 @@ impl Broker {
         call: Call,
         version: Version,
         (peer, base): (SocketAddr, &str),
+        watch: &Watch,
     ) -> Result<Answer, Fault> {
         let (request, resource) = match call {
             Call::Publish(events) => return publish(&events).await,
@@ -265,11 +268,13 @@ impl Broker {
             }
             (Request::GetMessages { max }, Resource::PullPoint(id)) => {
                 let pull_point = self.leases.pull_point(&id).ok_or_else(unknown)?;
-                Ok(Answer::Messages(pull(&pull_point, max, GET_PATIENCE).await))
+                Ok(Answer::Messages(
+                    pull(&pull_point, max, GET_PATIENCE, watch).await,
+                ))
             }
             (Request::PullMessages { max, patience }, Resource::PullPoint(id)) => {
                 let pull_point = self.leases.pull_point(&id).ok_or_else(unknown)?;
-                let messages = pull(&pull_point, max, patience).await;
+                let messages = pull(&pull_point, max, patience, watch).await;
                 let until = self.leases.until(&id);
                 let idle = || Instant::now() + Duration::from_secs(self.settings.idle_seconds);
                 let (now, until) = times(until.unwrap_or_else(idle).duration_since(Instant::now()));
@@ -464,7 +469,12 @@ async fn publish(events: &[(Arc<Topic>, Event)]) -> Result<Answer, Fault> {
 }
 
 /// Takes events out of a pull point.
-async fn pull(pull_point: &PullPoint, max: usize, patience: Duration) -> Vec<Notification> {
+async fn pull(
+    pull_point: &PullPoint,
+    max: usize,
+    patience: Duration,
+    watch: &Watch,
+) -> Vec<Notification> {
     let mut messages: Vec<Notification> = Vec::new();
     let mut len = 0;
     let take = |topic: &Topic, delivery: &crate::hub::Delivery| {
@@ -475,7 +485,7 @@ async fn pull(pull_point: &PullPoint, max: usize, patience: Duration) -> Vec<Not
         }
         messages.len() < max && len < LEN_MAX
     };
-    pull_point.pull(patience, take).await;
+    pull_point.pull(patience, watch.gone(), take).await;
     messages
 }
 

@@ -22,7 +22,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
 use super::Broker;
-use super::stream::Stream;
+use super::stream::{Stream, Watch};
 use crate::soap::settings::SoapSettings;
 
 /// Bytes of the line and all headers of a request.
@@ -59,6 +59,8 @@ pub(super) struct Post {
     pub(super) path: String,
     /// Its body, as text.
     pub(super) text: String,
+    /// Sees whether the peer still waits.
+    pub(super) watch: Watch,
 }
 
 /// An answer.
@@ -109,6 +111,13 @@ struct Site {
 struct Served {
     is_busy: Arc<AtomicBool>,
     task: AbortHandle,
+}
+
+/// The other end of a connection.
+struct Caller {
+    peer: SocketAddr,
+    watch: Watch,
+    is_busy: Arc<AtomicBool>,
 }
 
 async fn accept(listener: TcpListener, site: Arc<Site>, mut ended: watch::Receiver<bool>) {
@@ -176,8 +185,14 @@ async fn serve(
     http.max_buf_size(HEAD_LEN_MAX)
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_PATIENCE);
-    let service = service_fn(|request| answer(request, peer, &site, &is_busy));
-    let io = TokioIo::new(Stream::new(tcp, WRITE_PATIENCE));
+    let stream = Stream::new(tcp, WRITE_PATIENCE);
+    let caller = Caller {
+        peer,
+        watch: stream.watch(),
+        is_busy,
+    };
+    let service = service_fn(|request| answer(request, &caller, &site));
+    let io = TokioIo::new(stream);
     let mut connection = pin!(http.serve_connection(io, service));
     let mut is_ending = false;
     loop {
@@ -195,17 +210,16 @@ async fn serve(
 /// Answers one request. Futures of hyper's are boxed, so that an idle connection takes little memory.
 fn answer<'s>(
     request: Request<Incoming>,
-    peer: SocketAddr,
+    caller: &'s Caller,
     site: &'s Site,
-    is_busy: &'s AtomicBool,
 ) -> Pin<Box<dyn Future<Output = Result<Response<String>, Infallible>> + Send + 's>> {
     Box::pin(async move {
         let reply = match head(&request, site) {
             Ok((base, true)) => Ok(site.broker.wsdl(&base)),
-            Ok((base, false)) => posted(request, peer, base, site, is_busy).await,
+            Ok((base, false)) => posted(request, base, caller, site).await,
             Err(refusal) => Err(refusal),
         };
-        is_busy.store(false, Ordering::Relaxed);
+        caller.is_busy.store(false, Ordering::Relaxed);
         Ok(match reply {
             Ok(reply) => response(reply),
             Err(refusal) => refusal,
@@ -266,10 +280,9 @@ fn head(request: &Request<Incoming>, site: &Site) -> Result<(String, bool), Resp
 
 async fn posted(
     request: Request<Incoming>,
-    peer: SocketAddr,
     base: String,
+    caller: &Caller,
     site: &Site,
-    is_busy: &AtomicBool,
 ) -> Result<Reply, Response<String>> {
     let header = |name| {
         request
@@ -316,12 +329,13 @@ async fn posted(
     };
     let text = String::from_utf8(bytes)
         .map_err(|_| plain(StatusCode::BAD_REQUEST, "the body is not UTF-8"))?;
-    is_busy.store(true, Ordering::Relaxed);
+    caller.is_busy.store(true, Ordering::Relaxed);
     let post = Post {
-        peer,
+        peer: caller.peer,
         base,
         path,
         text,
+        watch: caller.watch.clone(),
     };
     Ok(site.broker.answer(post).await)
 }

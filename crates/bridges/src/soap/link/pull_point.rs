@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 
 use tokio::sync::Notify;
-use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio::time::{Instant, sleep_until};
 
 use super::topic::Topic;
 use crate::hub::{Deliveries, Delivery};
@@ -99,16 +99,22 @@ impl PullPoint {
         }
     }
 
-    /// Gives events to `take` as long as it answers that it wants more; waits for the first of them. Returns how many it gave.
+    /// Gives events to `take` as long as it answers that it wants more; waits for the first of them, but not for a program that
+    /// is gone. Returns how many it gave.
     pub(super) async fn pull(
         &self,
         patience: Duration,
+        gone: impl Future<Output = ()>,
         mut take: impl FnMut(&Topic, &Delivery) -> bool,
     ) -> usize {
         self.touch();
         let deadline = Instant::now() + patience;
-        let Ok(mut sources) = timeout_at(deadline, self.sources.lock()).await else {
-            return 0;
+        let mut gone = pin!(gone);
+        let mut sources = tokio::select! {
+            biased;
+            sources = self.sources.lock() => sources,
+            () = gone.as_mut() => return 0,
+            () = sleep_until(deadline) => return 0,
         };
         loop {
             self.apply(&mut sources);
@@ -120,6 +126,7 @@ impl PullPoint {
             tokio::select! {
                 () = fill(&mut sources) => {}
                 () = self.changed.notified() => {}
+                () = gone.as_mut() => return 0,
                 () = sleep_until(deadline) => {
                     self.touch();
                     return 0;

@@ -1,11 +1,14 @@
-//! A connection that ends when its peer does not take what is written.
+//! A connection that ends when its peer does not take what is written, and that can be watched for its peer's end.
 
-use std::future::Future;
+use std::future::{Future, pending};
 use std::io;
+use std::net::Shutdown;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
@@ -13,18 +16,41 @@ use tokio::time::{Sleep, sleep};
 /// A TCP connection whose writes fail when nothing of them was taken for a while.
 #[derive(Debug)]
 pub(super) struct Stream {
-    tcp: TcpStream,
+    tcp: Arc<TcpStream>,
     patience: Duration,
     /// Set while a write waits.
     late: Option<Pin<Box<Sleep>>>,
 }
 
+/// Sees the end of a peer while its request is being answered: hyper looks for it only between requests that keep the
+/// connection.
+#[derive(Debug, Clone)]
+pub(super) struct Watch {
+    tcp: Arc<TcpStream>,
+}
+
+impl Watch {
+    /// Waits until the peer sends nothing more. If it has sent more already, nothing can be said, and this never ends.
+    pub(super) async fn gone(&self) {
+        match self.tcp.peek(&mut [0]).await {
+            Ok(0) | Err(_) => {}
+            Ok(_) => pending().await,
+        }
+    }
+}
+
 impl Stream {
     pub(super) fn new(tcp: TcpStream, patience: Duration) -> Self {
         Self {
-            tcp,
+            tcp: Arc::new(tcp),
             patience,
             late: None,
+        }
+    }
+
+    pub(super) fn watch(&self) -> Watch {
+        Watch {
+            tcp: self.tcp.clone(),
         }
     }
 
@@ -45,15 +71,34 @@ impl Stream {
             Poll::Ready(()) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
         }
     }
+
+    fn write(&self, bytes: &[u8], context: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        loop {
+            ready!(self.tcp.poll_write_ready(context))?;
+            match self.tcp.try_write(bytes) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                written => return Poll::Ready(written),
+            }
+        }
+    }
 }
 
 impl AsyncRead for Stream {
     fn poll_read(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.tcp).poll_read(context, buffer)
+        loop {
+            ready!(self.tcp.poll_read_ready(context))?;
+            match self.tcp.try_read(buffer.initialize_unfilled()) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                read => {
+                    buffer.advance(read?);
+                    return Poll::Ready(Ok(()));
+                }
+            }
+        }
     }
 }
 
@@ -63,17 +108,15 @@ impl AsyncWrite for Stream {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.tcp).poll_write(context, bytes);
+        let written = self.write(bytes, context);
         self.bounded(written, context)
     }
 
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let flushed = Pin::new(&mut self.tcp).poll_flush(context);
-        self.bounded(flushed, context)
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
     }
 
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let shut = Pin::new(&mut self.tcp).poll_shutdown(context);
-        self.bounded(shut, context)
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(SockRef::from(&*self.tcp).shutdown(Shutdown::Write))
     }
 }

@@ -48,7 +48,9 @@ impl Target {
         let authority = uri.authority().ok_or_else(expected)?;
         let host = authority.host();
         let is_plain = uri.scheme_str() == Some("http") && !authority.as_str().contains('@');
-        if !is_plain || host.is_empty() {
+        // A number that is no port is taken for none by the library.
+        let has_port = authority.as_str().len() > host.len();
+        if !is_plain || host.is_empty() || has_port != authority.port_u16().is_some() {
             return Err(expected());
         }
         let bare = host.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
