@@ -36,9 +36,27 @@ pub(crate) fn zeep(arguments: &[&str]) -> Option<Peer> {
 }
 
 mod tests {
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    use floe_bridges::core::account::Counts;
+    use floe_tests::peer::PATIENCE;
+
     use super::{world, zeep};
     use crate::fixture::Joined;
     use crate::{event, ice};
+
+    /// The counts once so many events are out: one that is pushed counts when its answer has come back.
+    fn counts_when(joined: &Joined, sent_out: u64) -> Counts {
+        let begun = Instant::now();
+        loop {
+            let counts = joined.counts();
+            if counts.sent_out >= sent_out || begun.elapsed() > PATIENCE {
+                return counts;
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
 
     /// Events cross in both directions: a subscriber of each kind gets those of a publisher of each kind.
     #[test]
@@ -76,7 +94,7 @@ mod tests {
             }
             subscriber.succeed();
         }
-        let counts = joined.counts();
+        let counts = counts_when(&joined, 16);
         assert_eq!((counts.taken_in, counts.sent_out), (3, 16));
         assert_eq!(counts.not_crossed, []);
     }

@@ -164,6 +164,15 @@ impl Joined {
         self.post("/", &content).await
     }
 
+    /// Takes so many events out of a pull point, in as many requests as that needs.
+    pub(crate) async fn take(&self, path: &str, count: usize) -> Vec<String> {
+        let mut got = Vec::new();
+        while got.len() < count {
+            got.extend(self.get(path, count - got.len()).await);
+        }
+        got
+    }
+
     /// Takes what a pull point has: the texts of its events.
     pub(crate) async fn get(&self, path: &str, max: usize) -> Vec<String> {
         let content =

@@ -485,7 +485,7 @@ async fn pull(
         }
         messages.len() < max && len < LEN_MAX
     };
-    pull_point.pull(patience, watch.gone(), take).await;
+    pull_point.pull(patience, watch, take).await;
     messages
 }
 

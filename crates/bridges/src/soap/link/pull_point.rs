@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
+use super::stream::Watch;
 use super::topic::Topic;
 use crate::hub::{Deliveries, Delivery};
 
@@ -104,12 +105,12 @@ impl PullPoint {
     pub(super) async fn pull(
         &self,
         patience: Duration,
-        gone: impl Future<Output = ()>,
+        watch: &Watch,
         mut take: impl FnMut(&Topic, &Delivery) -> bool,
     ) -> usize {
         self.touch();
         let deadline = Instant::now() + patience;
-        let mut gone = pin!(gone);
+        let mut gone = pin!(watch.gone());
         let mut sources = tokio::select! {
             biased;
             sources = self.sources.lock() => sources,
@@ -118,6 +119,10 @@ impl PullPoint {
         };
         loop {
             self.apply(&mut sources);
+            // It may have gone at the moment when an event came.
+            if watch.is_gone() {
+                return 0;
+            }
             let given = give(&mut sources, &mut take);
             if given > 0 {
                 self.touch();

@@ -2,6 +2,7 @@
 
 use std::future::{Future, pending};
 use std::io;
+use std::mem::MaybeUninit;
 use std::net::Shutdown;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -35,6 +36,15 @@ impl Watch {
         match self.tcp.peek(&mut [0]).await {
             Ok(0) | Err(_) => {}
             Ok(_) => pending().await,
+        }
+    }
+
+    /// True if the peer sends nothing more, as the system knows it now.
+    pub(super) fn is_gone(&self) -> bool {
+        let peeked = SockRef::from(&*self.tcp).peek(&mut [MaybeUninit::uninit()]);
+        match peeked {
+            Ok(len) => len == 0,
+            Err(error) => error.kind() != io::ErrorKind::WouldBlock,
         }
     }
 }
