@@ -233,7 +233,7 @@ fn notification_port_types(text: &mut XmlText) {
 fn notification_bindings(text: &mut XmlText) {
     for port_type in &PORT_TYPES {
         for (soap, version) in VERSIONS {
-            let name = format!("{}.{version}", port_type.name);
+            let name = format!("{}{version}", port_type.name);
             let r#type = format!("tns:{}", port_type.name);
             text.open("wsdl:binding", &[("name", &name), ("type", &r#type)]);
             let style = [("style", "document"), ("transport", HTTP)];
@@ -262,7 +262,7 @@ fn notification_service(text: &mut XmlText, address: &str) {
     text.open("wsdl:service", &[("name", "Notification")]);
     for port_type in &PORT_TYPES {
         for (soap, version) in VERSIONS {
-            let name = format!("{}.{version}", port_type.name);
+            let name = format!("{}{version}", port_type.name);
             text.open(
                 "wsdl:port",
                 &[("name", &name), ("binding", &format!("tns:{name}"))],

@@ -61,11 +61,11 @@ class Broker:
     def __init__(self, address, version):
         self.client = Client(f"http://{address}/?wsdl")
         self.version = version
-        self.broker = self.client.bind("Notification", f"NotificationBroker.{version}")
+        self.broker = self.client.bind("Notification", f"NotificationBroker{version}")
 
     def at(self, port_type, url):
         """The service of a pull point or subscription, at the URL that came when it was made."""
-        binding = f"{{urn:floe:slice}}{port_type}.{self.version}"
+        binding = f"{{urn:floe:slice}}{port_type}{self.version}"
         return self.client.create_service(binding, url)
 
     def subscribe(self, consumer):
