@@ -169,8 +169,10 @@ impl Events {
     /// together.
     #[must_use]
     pub fn joined(parts: &[Self]) -> Option<Self> {
-        let mut joined = EventsBuilder::default();
-        joined.last_len = parts.iter().map(Self::byte_len).sum();
+        let mut joined = EventsBuilder {
+            last_len: parts.iter().map(Self::byte_len).sum(),
+            ..EventsBuilder::default()
+        };
         let mut events = parts.iter().flat_map(Self::iter);
         events.all(|event| joined.push(event)).then_some(())?;
         joined.finish()

@@ -7,6 +7,12 @@ use floe::forwarding::Events;
 ///
 /// A batch that is short is copied into one run with those beside it, which costs less than a reply to each.
 pub(super) fn divide(batches: &mut Vec<Events>, run_max: usize, runs: &mut Vec<Events>) {
+    if batches.len() == 1
+        && let Some(batch) = batches.pop_if(|batch| batch.len() <= run_max.max(1))
+    {
+        // Most events leave alone.
+        return runs.push(batch);
+    }
     if run_max <= 1 {
         batches
             .drain(..)
