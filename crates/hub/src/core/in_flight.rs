@@ -5,21 +5,23 @@
 //!
 //! - `send_right.rs`: who may send: the delivery task or the scheduler
 //! - `resend.rs`: which failed events are sent again
+//! - `sendable.rs`: what a reply answers, and what it says
 
 mod resend;
 mod send_right;
+mod sendable;
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use floe::InvokeError;
 use floe::forwarding::Events;
 
 use super::window::{Answered, Window};
 pub(crate) use resend::{Resend, may_resend};
 use send_right::SendRight;
+use sendable::NumberedReply;
+pub(crate) use sendable::{EventReply, Sendable};
 
 /// The events in flight. `H` is the handle of a reply that is due; dropping it gives up the reply. `E` is what the window
 /// keeps of the events that it answers.
@@ -70,73 +72,6 @@ impl<E: Sendable> Default for Exceptional<E> {
 impl<E: Sendable> Exceptional<E> {
     fn is_empty(&self) -> bool {
         self.early.is_empty() && self.failed.is_empty() && self.returned.is_empty()
-    }
-}
-
-/// A reply, with the numbers of the events that it answers.
-pub(crate) type NumberedReply<E> = (Range<u64>, EventReply<<E as Sendable>::Failure>);
-
-/// A reply, or an error in its place.
-#[derive(Debug)]
-pub(crate) enum EventReply<F> {
-    /// All events arrived.
-    Returned,
-    /// The last event failed. Those before it arrived.
-    Threw(F),
-    /// No event is answered, because the connection ended.
-    Lost(F),
-}
-
-impl<F> EventReply<F> {
-    /// The reply that a servant gave, or its exception.
-    pub(crate) fn of(answer: Result<(), F>) -> Self {
-        match answer {
-            Ok(()) => Self::Returned,
-            Err(failure) => Self::Threw(failure),
-        }
-    }
-}
-
-/// The part of an event, or of a run of events, that a window keeps until its reply comes.
-pub(crate) trait Sendable: Sized {
-    /// Why they did not arrive.
-    type Failure: fmt::Debug;
-
-    /// The bytes of the events.
-    fn byte_count(&self) -> usize;
-
-    /// How many events one reply answers.
-    #[inline]
-    fn count(&self) -> usize {
-        1
-    }
-
-    /// Removes the last event and returns it, if there are several.
-    fn split_last(&mut self) -> Option<Self> {
-        None
-    }
-}
-
-impl Sendable for Events {
-    type Failure = InvokeError;
-
-    #[inline]
-    fn byte_count(&self) -> usize {
-        self.byte_len()
-    }
-
-    #[inline]
-    fn count(&self) -> usize {
-        self.len()
-    }
-
-    fn split_last(&mut self) -> Option<Self> {
-        let last = self.len() - 1;
-        if last == 0 {
-            return None;
-        }
-        let others = self.split_to(last);
-        Some(std::mem::replace(self, others))
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use floe::forwarding::{Event, EventsBuilder};
-use floe::{LocalError, OperationMode};
+use floe::forwarding::{Event, Events, EventsBuilder};
+use floe::{InvokeError, LocalError, OperationMode};
 
 use super::*;
 use crate::random::Random;

@@ -19,28 +19,31 @@ pub(super) fn divide(batches: &mut Vec<Events>, run_max: usize, runs: &mut Vec<E
             .for_each(|batch| runs.extend(batch.into_each()));
         return;
     }
-    let mut short = Vec::new();
-    let mut room = Room::default();
-    for mut batch in batches.drain(..) {
-        if !room.has_room_for(&batch) {
-            join(&mut short, runs);
+    let mut room = Room::of(run_max);
+    let mut start = 0;
+    for (at, batch) in batches.iter().enumerate() {
+        if !room.has_room_for(batch) {
+            join(&batches[start..at], runs);
             room = Room::of(run_max);
+            start = at;
         }
-        if room.has_room_for(&batch) {
-            room.take(&batch);
-            short.push(batch);
+        if room.has_room_for(batch) {
+            room.take(batch);
             continue;
         }
-        while batch.len() > run_max {
-            runs.push(batch.split_to(run_max));
+        let mut rest = batch.clone();
+        while rest.len() > run_max {
+            runs.push(rest.split_to(run_max));
         }
-        runs.push(batch);
+        runs.push(rest);
+        start = at + 1;
     }
-    join(&mut short, runs);
+    join(&batches[start..], runs);
+    batches.clear();
 }
 
 /// What may be added to a run.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Room {
     events: usize,
     bytes: usize,
@@ -64,16 +67,14 @@ impl Room {
     }
 }
 
-/// Makes one run of batches, and leaves the list empty.
-fn join(batches: &mut Vec<Events>, runs: &mut Vec<Events>) {
-    match batches.len() {
-        0 | 1 => runs.append(batches),
-        _ => match Events::joined(batches) {
-            Some(run) => {
-                batches.clear();
-                runs.push(run);
-            }
-            None => runs.append(batches),
+/// Makes one run of batches.
+fn join(batches: &[Events], runs: &mut Vec<Events>) {
+    match batches {
+        [] => {}
+        [batch] => runs.push(batch.clone()),
+        several => match Events::joined(several) {
+            Some(run) => runs.push(run),
+            None => runs.extend_from_slice(several),
         },
     }
 }
