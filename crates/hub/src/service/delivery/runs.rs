@@ -42,7 +42,7 @@ pub(super) fn divide(batches: &mut Vec<Events>, run_max: usize, runs: &mut Vec<E
     batches.clear();
 }
 
-/// What may be added to a run.
+/// How much may be added to a run.
 #[derive(Clone, Copy)]
 struct Room {
     events: usize,
