@@ -159,6 +159,39 @@ impl Events {
         }
     }
 
+    /// The bytes of the last event.
+    pub(crate) fn last(&self) -> &[u8] {
+        let last = self.range.end - 1;
+        &self.bytes[self.end(last)..self.end(last + 1)]
+    }
+
+    /// Copies the events of several values into one. Returns `None` if there are none, or if they are longer than 4 GiB
+    /// together.
+    #[must_use]
+    pub fn joined(parts: &[Self]) -> Option<Self> {
+        let mut joined = EventsBuilder {
+            last_len: parts.iter().map(Self::byte_len).sum(),
+            ..EventsBuilder::default()
+        };
+        let mut events = parts.iter().flat_map(Self::iter);
+        events.all(|event| joined.push(event)).then_some(())?;
+        joined.finish()
+    }
+
+    /// Divides the value into one for each event. They share the memory.
+    pub fn into_each(self) -> impl Iterator<Item = Self> {
+        let mut rest = Some(self);
+        std::iter::from_fn(move || {
+            let mut events = rest.take()?;
+            if events.len() == 1 {
+                return Some(events);
+            }
+            let first = events.split_to(1);
+            rest = Some(events);
+            Some(first)
+        })
+    }
+
     /// Removes the first `count` events and returns them.
     ///
     /// # Panics

@@ -1,36 +1,40 @@
 //! The window of events in flight of one subscriber.
 //!
-//! Events get their numbers here, in the order in which they leave. A sent event is noted with its handle, and leaves
-//! the window with its reply. The shell decides which task waits, and for what.
+//! Events get their numbers here, in the order in which they leave. What one reply answers is noted together, with its
+//! handle: an event, or a run of them. It leaves the window with its reply. The shell decides which task waits, and for what.
 //!
 //! - `send_right.rs`: who may send: the delivery task or the scheduler
 //! - `resend.rs`: which failed events are sent again
+//! - `sendable.rs`: what a reply answers, and what it says
 
 mod resend;
 mod send_right;
+mod sendable;
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use floe::InvokeError;
-use floe::forwarding::Event;
+use floe::forwarding::Events;
 
 use super::window::{Answered, Window};
 pub(crate) use resend::{Resend, may_resend};
 use send_right::SendRight;
+use sendable::NumberedReply;
+pub(crate) use sendable::{EventReply, Sendable};
 
-/// The events in flight. `H` is the handle of a sent event; dropping it gives up the reply. `E` is what the window keeps
-/// of an event.
+/// The events in flight. `H` is the handle of a reply that is due; dropping it gives up the reply. `E` is what the window
+/// keeps of the events that it answers.
 #[derive(Debug)]
-pub(crate) struct InFlightEvents<H, E: Sendable = Event> {
+pub(crate) struct InFlightEvents<H, E: Sendable = Events> {
     /// How many there may be.
     window: Window,
-    /// In the order of their numbers. Replies come in nearly the same order.
+    /// Each with the number of its first event, in their order. Replies come in nearly the same order.
     sent: VecDeque<(u64, Sent<H, E>)>,
     /// Bytes of the events in `sent`.
     sent_bytes: usize,
+    /// How many events are in `sent`.
+    sent_count: u32,
     /// The number of the event that is sent next.
     next: u64,
     /// Events before this number are, or were, among the first of the window, so that their time runs.
@@ -48,7 +52,7 @@ pub(crate) struct InFlightEvents<H, E: Sendable = Event> {
 #[derive(Debug)]
 struct Exceptional<E: Sendable> {
     /// Replies to events that are being sent and are not noted yet.
-    early: Vec<EarlyReply<E>>,
+    early: Vec<NumberedReply<E>>,
     /// Events that failed since the delivery task last took them.
     failed: Vec<(u64, E, E::Failure)>,
     /// Events that the scheduler took and could not send.
@@ -71,26 +75,6 @@ impl<E: Sendable> Exceptional<E> {
     }
 }
 
-/// A reply that came before its event was noted.
-type EarlyReply<E> = (u64, Result<(), <E as Sendable>::Failure>);
-
-/// The part of an event that a window keeps until its reply comes.
-pub(crate) trait Sendable {
-    /// Why the event did not arrive.
-    type Failure: fmt::Debug;
-
-    /// The bytes of the event.
-    fn byte_count(&self) -> usize;
-}
-
-impl Sendable for Event {
-    type Failure = InvokeError;
-
-    fn byte_count(&self) -> usize {
-        self.len()
-    }
-}
-
 /// How much is in flight.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Load {
@@ -107,12 +91,12 @@ pub(crate) struct WindowRoom {
     pub(crate) bytes: usize,
 }
 
-/// A sent event.
+/// Sent events that one reply answers.
 #[derive(Debug)]
 struct Sent<H, E> {
-    event: E,
+    events: E,
     handle: H,
-    /// When it was sent.
+    /// When they were sent.
     sent: Instant,
     /// When its time begins to run. That is so only for as many events as the window has at first. If the window has
     /// grown, a subscriber that suddenly needs long for each event still has the same time for it.
@@ -138,6 +122,7 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
             window,
             sent: VecDeque::new(),
             sent_bytes: 0,
+            sent_count: 0,
             next: 0,
             timed_to: 0,
             exceptional: None,
@@ -206,7 +191,7 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
     /// How much is in flight. Failed events count until the delivery task takes them.
     pub(crate) fn load(&self) -> Load {
         Load {
-            count: self.sent.len() + self.failed_count(),
+            count: self.sent_count as usize + self.failed_count(),
             bytes: self.sent_bytes,
         }
     }
@@ -228,7 +213,7 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
         first
     }
 
-    /// Takes the failed events.
+    /// Takes the failed events, each or each run with the number of the first.
     pub(crate) fn take_failed(&mut self) -> Vec<(u64, E, E::Failure)> {
         self.take_exceptional(|it| &mut it.failed)
     }
@@ -270,26 +255,25 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
         since
     }
 
-    /// Takes the events whose time has run for at least `limit`. Drop the handles after the lock is released.
-    pub(crate) fn take_late(&mut self, limit: Duration, now: Instant) -> Vec<H> {
+    /// Takes the handles of the events whose time has run for at least `limit`. Returns how many events they are. Drop the
+    /// handles after the lock is released.
+    pub(crate) fn take_late(&mut self, limit: Duration, now: Instant) -> (Vec<H>, usize) {
+        let timed_to = self.timed_to();
         let is_late = |sent: &Sent<H, E>| now.saturating_duration_since(sent.since) >= limit;
-        let timed = self.sent.iter().take(self.timed_count());
-        let count = timed.take_while(|(_, sent)| is_late(sent)).count();
-        let late = self.sent.drain(..count).map(|(_, sent)| {
-            self.sent_bytes -= sent.event.byte_count();
-            sent.handle
-        });
-        let late: Vec<_> = late.collect();
-        if !late.is_empty() {
+        let timed = self.sent.iter().take_while(|(first, _)| *first < timed_to);
+        let late = timed.take_while(|(_, sent)| is_late(sent)).count();
+        let before = self.sent_count;
+        let handles: Vec<_> = (0..late).filter_map(|_| self.take_first()).collect();
+        if !handles.is_empty() {
             self.window.handle_trouble(self.next);
             self.begin_times(now);
         }
-        late
+        (handles, (before - self.sent_count) as usize)
     }
 
     /// Gives up the first event in flight for which this holds. Drop the handle after the lock is released.
     pub(crate) fn take_given_up(&mut self, holds: impl Fn(&E) -> bool, now: Instant) -> Option<H> {
-        let number = self.sent.iter().find(|(_, sent)| holds(&sent.event))?.0;
+        let number = self.sent.iter().find(|(_, sent)| holds(&sent.events))?.0;
         let sent = self.take_sent(number)?;
         self.window.handle_trouble(self.next);
         self.begin_times(now);
@@ -298,15 +282,24 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
 
     /// The events in flight, in the order in which they were sent.
     pub(crate) fn in_send_order(&self) -> impl Iterator<Item = &E> {
-        self.sent.iter().map(|(_, sent)| &sent.event)
+        self.sent.iter().map(|(_, sent)| &sent.events)
     }
 
-    /// The number of events, from the oldest, whose time runs.
-    fn timed_count(&self) -> usize {
-        match self.window.may_grow() {
+    /// The time runs for events before this number, at least for the oldest one. Without its events, a window that may grow
+    /// begins with that many.
+    fn timed_to(&self) -> u64 {
+        let first = match self.window.may_grow() {
             true => self.window.first(),
             false => usize::MAX,
+        };
+        let mut left = first;
+        for (number, sent) in &self.sent {
+            if left == 0 {
+                return *number;
+            }
+            left = left.saturating_sub(sent.events.count());
         }
+        self.next
     }
 
     /// Lets the time run for the events that are among the first now.
@@ -314,10 +307,16 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
         if !self.window.may_grow() || self.timed_to == self.next {
             return;
         }
-        for (number, sent) in self.sent.iter_mut().take(self.window.first()) {
+        let mut left = self.window.first();
+        for (number, sent) in &mut self.sent {
+            if left == 0 {
+                return;
+            }
+            let count = sent.events.count();
+            left = left.saturating_sub(count);
             if *number >= self.timed_to {
                 sent.since = now;
-                self.timed_to = *number + 1;
+                self.timed_to = *number + count as u64;
             }
         }
     }
@@ -329,21 +328,24 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
         handles: impl Iterator<Item = H>,
         since: Instant,
     ) {
-        for (event, handle) in events.zip(handles) {
-            self.sent_bytes += event.byte_count();
+        for (events, handle) in events.zip(handles) {
+            let (first, count) = (self.next, events.count());
+            let is_timed = (self.sent_count as usize) < self.window.first();
+            self.sent_bytes += events.byte_count();
+            self.sent_count += count as u32;
             if self.sent.capacity() == 0 {
                 // Most subscribers have one event in flight at a time.
                 self.sent.reserve_exact(1);
             }
             let sent = Sent {
-                event,
+                events,
                 handle,
                 sent: since,
                 since,
             };
-            self.sent.push_back((self.next, sent));
-            self.next += 1;
-            if self.sent.len() <= self.window.first() {
+            self.sent.push_back((first, sent));
+            self.next += count as u64;
+            if is_timed {
                 // Its time runs from now on.
                 self.timed_to = self.next;
             }
@@ -357,7 +359,7 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
     }
 
     /// Takes the replies that came before their events were noted, for [`InFlightEvents::handle_answer`].
-    pub(crate) fn take_early(&mut self) -> Vec<EarlyReply<E>> {
+    pub(crate) fn take_early(&mut self) -> Vec<NumberedReply<E>> {
         self.take_exceptional(|it| &mut it.early)
     }
 
@@ -372,17 +374,23 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
         let known = numbers.start..numbers.end.min(self.next);
         let early = numbers.start.max(self.next)..numbers.end;
         if !early.is_empty() {
-            let early = early.map(|number| (number, Ok(())));
-            self.exceptional().early.extend(early);
+            self.exceptional().early.push((early, EventReply::Returned));
         }
         let before = self.load().count;
         let is_in_order = self.is_oldest(known.start);
         let (mut count, mut last) = (0, None);
-        for number in known {
-            if let Some(sent) = self.take_sent(number) {
-                count += 1;
-                last = Some((number, sent.sent));
-                end(&sent.event, sent.handle, sent.sent);
+        let mut number = known.start;
+        while number < known.end {
+            match self.take_sent(number) {
+                Some(sent) => {
+                    let answered = sent.events.count();
+                    count += answered;
+                    number += answered as u64;
+                    last = Some((number - 1, sent.sent));
+                    end(&sent.events, sent.handle, sent.sent);
+                }
+                // It was given up.
+                None => number += 1,
             }
         }
         if let Some((last, sent)) = last {
@@ -391,34 +399,49 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
         count as u64
     }
 
-    /// A reply, or an error in its place. It is kept if the event is not noted yet; a failure is kept for the delivery
-    /// task. `end` ends the handle. Returns how many events were delivered.
-    pub(crate) fn handle_answer(
+    /// A reply to the events with these numbers, or an error in its place. It is kept if the events are not noted yet; those
+    /// that failed are kept for the delivery task. `end` ends the handle. Returns how many events were delivered.
+    pub(crate) fn handle_reply(
         &mut self,
-        number: u64,
-        answer: Result<(), E::Failure>,
+        numbers: Range<u64>,
+        reply: EventReply<E::Failure>,
         now: Instant,
         mut end: impl FnMut(&E, H),
     ) -> u64 {
-        let error = match answer {
-            Ok(()) => {
-                let numbers = number..number + 1;
-                return self.handle_returned(numbers, now, |event, handle, _| end(event, handle));
-            }
-            Err(error) => error,
-        };
-        if number >= self.next {
-            self.exceptional().early.push((number, Err(error)));
-        } else if let Some(sent) = self.take_sent(number) {
-            end(&sent.event, sent.handle);
-            let failed = (number, sent.event, error);
-            self.exceptional().failed.push(failed);
-            self.is_awaited = true;
-            self.window.handle_trouble(self.next);
-            self.begin_times(now);
+        if numbers.start >= self.next {
+            self.exceptional().early.push((numbers, reply));
+            return 0;
         }
-        // Otherwise the event was given up at the same moment.
-        0
+        let (is_lost, failure) = match reply {
+            EventReply::Returned => {
+                return self.handle_returned(numbers, now, |events, handle, _| end(events, handle));
+            }
+            EventReply::Threw(failure) => (false, failure),
+            EventReply::Lost(failure) => (true, failure),
+        };
+        let Some(sent) = self.take_sent(numbers.start) else {
+            // The events were given up at the same moment.
+            return 0;
+        };
+        end(&sent.events, sent.handle);
+        let mut delivered = sent.events;
+        let mut number = numbers.start;
+        let last = match is_lost {
+            true => None,
+            false => delivered.split_last(),
+        };
+        let failed = match last {
+            Some(last) => {
+                number += delivered.count() as u64;
+                last
+            }
+            None => delivered,
+        };
+        self.exceptional().failed.push((number, failed, failure));
+        self.is_awaited = true;
+        self.window.handle_trouble(self.next);
+        self.begin_times(now);
+        number - numbers.start
     }
 
     /// Returns true if no earlier event is in flight.
@@ -475,7 +498,8 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
     }
 
     fn failed_count(&self) -> usize {
-        self.exceptional.as_ref().map_or(0, |it| it.failed.len())
+        let failed = self.exceptional.iter().flat_map(|it| &it.failed);
+        failed.map(|(_, events, _)| events.count()).sum()
     }
 
     #[cold]
@@ -496,7 +520,7 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
         taken
     }
 
-    /// Takes an event out of the window.
+    /// Takes events out of the window, the first of which has this number.
     fn take_sent(&mut self, number: u64) -> Option<Sent<H, E>> {
         let sent = match self.sent.front() {
             Some((first, _)) if *first == number => self.sent.pop_front(),
@@ -506,8 +530,14 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
             }
         };
         let (_, sent) = sent?;
-        self.sent_bytes -= sent.event.byte_count();
+        self.sent_bytes -= sent.events.byte_count();
+        self.sent_count -= sent.events.count() as u32;
         Some(sent)
+    }
+
+    fn take_first(&mut self) -> Option<H> {
+        let first = self.sent.front()?.0;
+        Some(self.take_sent(first)?.handle)
     }
 }
 

@@ -65,7 +65,9 @@ pub(crate) use held::Ticket;
 pub(crate) use hops::{HOPS_MAX, counts_hops, next_hop, passing_count, with_next_hop};
 pub use hub_limits::{HubLimits, LimitUse};
 pub(crate) use hub_limits::{LimitReached, Usage};
-pub(crate) use in_flight::{InFlightEvents, Load, Resend, Sendable, WindowRoom, may_resend};
+pub(crate) use in_flight::{
+    EventReply, InFlightEvents, Load, Resend, Sendable, WindowRoom, may_resend,
+};
 pub(crate) use lifespan::{ByLifespan, LIFESPAN_KEY, Timing, is_over, lifespan_of};
 pub use limits::{OverflowPolicy, QueueLimits, WAITING_FACET};
 pub(crate) use link::{Cost, decode_forward, encode_forward};

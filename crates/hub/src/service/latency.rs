@@ -43,11 +43,12 @@ impl Latencies {
         }
     }
 
-    /// Notes the answer to an event that was sent at this time.
+    /// Notes the answer to this many events that were sent at this time.
     #[inline]
-    pub(crate) fn note_answer(&self, sent: Instant, now: Instant) {
+    pub(crate) fn note_answers(&self, events: usize, sent: Instant, now: Instant) {
         if self.is_on.load(Ordering::Relaxed) {
-            self.answers.note(now.saturating_duration_since(sent));
+            let time = now.saturating_duration_since(sent);
+            self.answers.note_times(events as u64, time);
         }
     }
 
@@ -127,13 +128,19 @@ struct Histogram {
 
 impl Histogram {
     fn note(&self, time: Duration) {
+        self.note_times(1, time);
+    }
+
+    /// Counts a duration so many times.
+    fn note_times(&self, times: u64, time: Duration) {
         // The bounds include their durations.
         let micros = u64::try_from(time.as_nanos().div_ceil(1000)).unwrap_or(u64::MAX);
         let at = BOUNDS.partition_point(|bound| *bound < micros);
         let count = self.counts.get(at).unwrap_or(&self.longer);
-        count.fetch_add(1, Ordering::Relaxed);
+        count.fetch_add(times, Ordering::Relaxed);
         let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        self.sum.fetch_add(nanos, Ordering::Relaxed);
+        self.sum
+            .fetch_add(nanos.saturating_mul(times), Ordering::Relaxed);
     }
 
     fn counts(&self) -> LatencyCounts {
@@ -202,15 +209,15 @@ mod tests {
     fn nothing_is_counted_before_somebody_asks() {
         let latencies = Latencies::default();
         let now = Instant::now();
-        latencies.note_answer(now, now);
+        latencies.note_answers(3, now, now);
         latencies.note_wait(Some(now));
         let total =
             |counts: &LatencyCounts| counts.buckets.iter().map(|(_, count)| count).sum::<u64>();
         assert_eq!(total(&latencies.counts().answers), 0);
         latencies.measure();
-        latencies.note_answer(now, now);
+        latencies.note_answers(3, now, now);
         latencies.note_wait(None);
         let counts = latencies.counts();
-        assert_eq!((total(&counts.answers), total(&counts.waits)), (1, 0));
+        assert_eq!((total(&counts.answers), total(&counts.waits)), (3, 0));
     }
 }

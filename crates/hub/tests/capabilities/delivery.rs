@@ -2,11 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use floe::dispatch::dispatch_fn;
 use floe::message::Outcome;
 use floe::{Context, EncodingVersion, OperationMode, TypedProxy};
 use floe_hub::contracts::floe::Losses;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
+use tokio::sync::mpsc;
 
 use crate::world::{
     Subscribers, World, encapsulation, numbered, publish, publish_many, publisher, soon, subscribe,
@@ -21,6 +23,44 @@ async fn a_twoway_subscriber_gets_all_events_in_order() {
     subscribe(&topic, &proxy, &[]).await;
     publish_many(&publisher(&topic).await, 300).await;
     assert_eq!(inbox.operations(300).await, numbered(300));
+}
+
+#[tokio::test]
+async fn only_a_subscriber_that_asks_for_it_gets_events_that_one_reply_answers() {
+    let world = World::start().await;
+    let subscribers = Subscribers::start().await;
+    for (group, oneways_max) in [("", 0), ("1", 0), ("4", 3)] {
+        // It takes the requests of a connection in their order.
+        let (sender, mut events) = mpsc::unbounded_channel();
+        let servant = dispatch_fn(move |request| {
+            let is_oneway = request.current().is_oneway();
+            let _ = sender.send((request.operation().to_owned(), is_oneway));
+            request.returned_nothing()
+        });
+        let added = subscribers.adapter.add(&*format!("s{group}"), servant);
+        let proxy = added.expect("a new identity");
+        let name = format!("t{group}");
+        let topic = world.create(&name).await;
+        let qos: &[(&str, &str)] = match group {
+            "" => &[],
+            group => &[("floe.group", group)],
+        };
+        subscribe(&topic, &proxy, qos).await;
+        let batch = publisher(&topic).await.ice_batch_oneway();
+        publish_many(&batch, 300).await;
+        batch.ice_flush_batch().await.unwrap();
+        let (mut oneways, mut most) = (0, 0);
+        for number in numbered(300) {
+            let (operation, is_oneway) = soon(events.recv()).await.expect("an event");
+            assert_eq!(operation, number, "group {group:?}");
+            oneways = if is_oneway { oneways + 1 } else { 0 };
+            most = oneways.max(most);
+        }
+        assert_eq!((most, oneways), (oneways_max, 0), "group {group:?}");
+        let info = world.info_when(&name, |info| info.delivered == 300).await;
+        assert_eq!(info.lost, Losses::default());
+        soon(topic.destroy()).await.unwrap();
+    }
 }
 
 #[tokio::test]

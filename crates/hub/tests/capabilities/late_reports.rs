@@ -92,9 +92,9 @@ impl Slow {
 impl ReplySink for Slow {
     fn returned(&self, _: Range<u64>) {}
 
-    fn answered(&self, _: u64, _: Result<Option<Outcome>, InvokeError>) {}
+    fn answered(&self, _: Range<u64>, _: Result<Option<Outcome>, InvokeError>) {}
 
-    fn failed(&self, _: Vec<(u64, InvokeError)>) {
+    fn failed(&self, _: Vec<(Range<u64>, InvokeError)>) {
         self.told.notify_one();
         let go_on = self.go_on.lock().unwrap_or_else(PoisonError::into_inner);
         // It ends with its sender, too.

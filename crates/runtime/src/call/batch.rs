@@ -122,18 +122,9 @@ impl Proxy {
             return self.forward_datagrams(events).await;
         }
         let count = events.iter().map(Events::len).sum();
-        let byte_len = events.iter().map(Events::byte_len).sum();
         let write = |buffer: &mut Buffer| {
-            let len_max = self.inner.batch_size_max;
-            let mut batches = EventBatches::new(self.target(), buffer.bytes_mut(), len_max);
-            batches.reserve(count, byte_len);
-            for run in events {
-                match run.alike() {
-                    Some((events, len)) => batches.push_alike(events, len)?,
-                    None => run.iter().try_for_each(|event| batches.push(event))?,
-                }
-            }
-            batches.finish()
+            let runs = events.iter().map(|run| (run, run.len()));
+            self.write_batches(buffer, runs)
         };
         match count {
             0 => Ok(()),
@@ -142,6 +133,29 @@ impl Proxy {
                     .await
             }
         }
+    }
+
+    /// Appends the first so many events of each run to a buffer, in as few batches as possible.
+    pub(super) fn write_batches<'e>(
+        &self,
+        buffer: &mut Buffer,
+        runs: impl Iterator<Item = (&'e Events, usize)> + Clone,
+    ) -> Result<(), EncodeError> {
+        let len_max = self.inner.batch_size_max;
+        let mut batches = EventBatches::new(self.target(), buffer.bytes_mut(), len_max);
+        let count = runs.clone().map(|(_, count)| count).sum();
+        let byte_lens = runs.clone().map(|(run, count)| run.byte_len_of(count));
+        batches.reserve(count, byte_lens.sum());
+        for (run, count) in runs {
+            match run.alike() {
+                Some((events, len)) => batches.push_alike(&events[..len * count], len)?,
+                None => run
+                    .iter()
+                    .take(count)
+                    .try_for_each(|event| batches.push(event))?,
+            }
+        }
+        batches.finish()
     }
 
     /// Sends events in batches that each fit into a datagram.

@@ -2,35 +2,30 @@
 
 use std::sync::Arc;
 
-use floe_wire::encoding::Buffer;
+use floe_wire::encoding::{Buffer, EncodeError};
 use floe_wire::message::RequestId;
 
 use crate::connection::{ConnectionCore, ReplySink, try_send_to_sink};
-use crate::event::Event;
+use crate::event::{Event, Events};
 use crate::proxy::Proxy;
 
-/// An event in flight. If it is dropped before its reply has come, it is given up: the sink gets no reply, unless the
-/// delivery of that reply has already begun.
+/// An event in flight, or a run of them that one reply answers. If it is dropped before its reply has come, it is given up:
+/// the sink gets no reply, unless the delivery of that reply has already begun.
 #[derive(Debug)]
 pub struct PendingEvent {
     /// Present until the reply has come.
     connection: Option<Arc<ConnectionCore>>,
-    /// That of oneway requests, if the reply to a later event answers this one, too.
     id: RequestId,
 }
 
-/// The events of one [`Proxy::try_forward`], in order. Events that are not taken from it are given up when it is
-/// dropped.
+/// The events of one [`Proxy::try_forward`], or the runs of one [`Proxy::try_forward_runs`], in order. Those that are not
+/// taken from it are given up when it is dropped.
 #[derive(Debug)]
 pub struct PendingEvents {
     /// Present while events are left.
     connection: Option<Arc<ConnectionCore>>,
-    /// The id of the next request with a reply.
     next_id: RequestId,
     left: usize,
-    /// How many events of the group of the next one are left.
-    left_of_group: usize,
-    together: usize,
 }
 
 /// Identifies the connection that an event was sent over. An event sent later over the same connection arrives after
@@ -54,19 +49,42 @@ impl Proxy {
         first: u64,
         behind: Option<&ConnectionToken>,
     ) -> Option<PendingEvents> {
-        self.try_forward_together(events, sink, first, behind, 1)
+        // If it failed, `Proxy::forward` will find the reason.
+        let write = |buffer: &mut Buffer, id, event: &Event| {
+            self.target().write_event(buffer, id, event.as_bytes())
+        };
+        self.try_send_each(events, |_| 1, write, sink, first, behind)
     }
 
-    /// Does the same as [`Proxy::try_forward`], but only every `together`th event and the last one are twoway requests. The
-    /// reply to one of them answers the events before it as well: the object must have promised that it takes the requests of
-    /// a connection in their order, and answers one only when it has taken those before it.
-    pub fn try_forward_together<S: ReplySink>(
+    /// Does the same as [`Proxy::try_forward`] with runs of events, at most 4096 of them. The last event of a run is a twoway
+    /// request, and its reply answers the whole run. Those before it are sent as a batch. The object must have promised that
+    /// it takes the requests of a connection in their order, and answers one only when it has taken those before it.
+    pub fn try_forward_runs<S: ReplySink>(
         &self,
-        events: &[Event],
+        runs: &[Events],
         sink: &Arc<S>,
         first: u64,
         behind: Option<&ConnectionToken>,
-        together: usize,
+    ) -> Option<PendingEvents> {
+        let len = |run: &Events| run.len() as u64;
+        let write = |buffer: &mut Buffer, id, run: &Events| {
+            if run.len() > 1 {
+                self.write_batches(buffer, std::iter::once((run, run.len() - 1)))?;
+            }
+            self.target().write_event(buffer, id, run.last())
+        };
+        self.try_send_each(runs, len, write, sink, first, behind)
+    }
+
+    /// Sends requests in one write, each of which has a reply that answers `len` events, if that needs no wait.
+    fn try_send_each<T, S: ReplySink>(
+        &self,
+        runs: &[T],
+        len: impl Fn(&T) -> u64,
+        write: impl Fn(&mut Buffer, RequestId, &T) -> Result<(), EncodeError>,
+        sink: &Arc<S>,
+        first: u64,
+        behind: Option<&ConnectionToken>,
     ) -> Option<PendingEvents> {
         let routed = self.ready_connection()?;
         if behind.is_some_and(|token| !Arc::ptr_eq(&token.0, &routed.connection)) {
@@ -77,31 +95,19 @@ impl Proxy {
         }
         let connection = routed.connection;
         connection.set_polling(self.polling());
-        let target = self.target();
-        let together = together.max(1);
-        let group = |at: usize| at * together..events.len().min((at + 1) * together);
-        // If it failed, `Proxy::forward` will find the reason.
-        let write = |buffer: &mut Buffer, id, at: usize| {
-            let group = &events[group(at)];
-            let (last, others) = group.split_last().expect("no group is empty");
-            for event in others {
-                target.write_event(buffer, RequestId::ONEWAY, event.as_bytes())?;
-            }
-            target.write_event(buffer, id, last.as_bytes())
+        let mut next = first;
+        let numbers = |at: usize| {
+            let start = next;
+            next += len(&runs[at]);
+            start..next
         };
-        let numbers = |at| {
-            let group = group(at);
-            first + group.start as u64..first + group.end as u64
-        };
-        let count = events.len().div_ceil(together);
-        let sent = try_send_to_sink(&connection, count, sink, numbers, write);
+        let write = |buffer: &mut Buffer, id, at: usize| write(buffer, id, &runs[at]);
+        let sent = try_send_to_sink(&connection, runs.len(), sink, numbers, write);
         let next_id = sent.ok().flatten()?;
         Some(PendingEvents {
-            connection: (!events.is_empty()).then_some(connection),
+            connection: (!runs.is_empty()).then_some(connection),
             next_id,
-            left: events.len(),
-            left_of_group: together.min(events.len()),
-            together,
+            left: runs.len(),
         })
     }
 }
@@ -131,9 +137,7 @@ impl PendingEvent {
 impl Drop for PendingEvent {
     #[inline]
     fn drop(&mut self) {
-        if let Some(connection) = self.connection.take()
-            && !self.id.is_oneway()
-        {
+        if let Some(connection) = self.connection.take() {
             connection.give_up(self.id);
         }
     }
@@ -149,18 +153,8 @@ impl Iterator for PendingEvents {
             _ => self.connection.clone(),
         };
         self.left = self.left.saturating_sub(1);
-        let id = match self.left_of_group {
-            0 | 1 => {
-                self.left_of_group = self.together.min(self.left);
-                let id = self.next_id;
-                self.next_id = RequestId(id.0.wrapping_add(1));
-                id
-            }
-            _ => {
-                self.left_of_group -= 1;
-                RequestId::ONEWAY
-            }
-        };
+        let id = self.next_id;
+        self.next_id = RequestId(id.0.wrapping_add(1));
         connection.map(|connection| PendingEvent {
             connection: Some(connection),
             id,

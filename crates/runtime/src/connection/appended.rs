@@ -65,15 +65,15 @@ impl<T> Appended<T> {
 
 impl Appended<RequestId> {
     /// Appends twoway requests if there is room for them. `write` appends the request with the given id and index in
-    /// the batch. `recipient` makes the recipient of its reply from that index and the position at which the batch
-    /// starts. The value is the id of the first request; those of the others follow it.
+    /// the batch. `recipient` makes the recipient of its reply from that index, in ascending order, and the position at which
+    /// the batch starts. The value is the id of the first request; those of the others follow it.
     #[inline]
     pub(super) fn try_requests(
         connection: &Arc<ConnectionCore>,
         ids: RequestIds,
         flush: FlushPolicy,
         write: impl Fn(&mut Buffer, RequestId, usize) -> Result<(), EncodeError>,
-        recipient: impl Fn(usize, u64) -> ReplyRecipient,
+        mut recipient: impl FnMut(usize, u64) -> ReplyRecipient,
     ) -> Result<Option<Self>, AttemptError> {
         Self::try_new(connection, flush, |machine, buffer, start| {
             let write = |id, at| write(buffer, id, at);

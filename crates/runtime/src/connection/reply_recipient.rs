@@ -20,7 +20,7 @@ pub(super) enum ReplyRecipient {
     Caller(Arc<PendingReply>),
     Sink {
         sink: Arc<dyn ReplySink>,
-        /// The numbers by which the sink knows the request, and those before it that its reply answers; never empty.
+        /// The numbers by which the sink knows the events that the reply answers; never empty.
         numbers: Range<u64>,
         /// Position in the send queue at which the batch of the request starts.
         start: u64,
@@ -58,11 +58,7 @@ impl ReplyRecipient {
         match self {
             Self::Caller(pending) => pending.answer(Ok(reply)),
             Self::Sink { sink, numbers, .. } => {
-                let last = numbers.end - 1;
-                if numbers.start < last {
-                    sink.returned(numbers.start..last);
-                }
-                sink.answered(last, outcome_or_nothing(reply));
+                sink.answered(numbers, outcome_or_nothing(reply));
             }
         }
     }
@@ -97,9 +93,7 @@ impl ReplyRecipient {
                     if index == next {
                         sinks.push((sink, Vec::new()));
                     }
-                    let failure: InvokeError = failure.into();
-                    let failures = numbers.map(|number| (number, failure.clone()));
-                    sinks[index].1.extend(failures);
+                    sinks[index].1.push((numbers, failure.into()));
                 }
             }
         }

@@ -17,8 +17,8 @@ pub(crate) enum Taken<'a> {
     Answered,
     /// With the result of an operation that every object has.
     Builtin(Builtin<'a>),
-    /// With this exception.
-    Refused(SystemException),
+    /// With this exception. Boxed, because it is long and rare, and the value passes through registers without it.
+    Refused(Box<SystemException>),
     /// Later, by the dispatcher. It holds a [`DeferredReply`].
     Deferred,
 }
@@ -55,7 +55,7 @@ impl Requests {
         } = self;
         let mut take = |request: &Request| {
             let taken = catch_unwind(AssertUnwindSafe(|| taker.take(request)));
-            taken.unwrap_or_else(|panic| Taken::Refused(panicked(&*panic)))
+            taken.unwrap_or_else(|panic| Taken::Refused(panicked(&*panic).into()))
         };
         loop {
             let taken = take(&front);
@@ -71,11 +71,15 @@ impl Requests {
 
 impl RequestParts {
     /// Appends the reply to the current request, if its caller gets one now.
+    #[inline]
     fn answer(&mut self, taken: Taken<'_>) {
-        let (id, encoding) = (self.current.request_id(), self.current.encoding());
-        if id.is_oneway() || matches!(taken, Taken::Deferred) {
-            return;
+        if !self.current.request_id().is_oneway() && !matches!(taken, Taken::Deferred) {
+            self.append_answer(taken);
         }
+    }
+
+    fn append_answer(&mut self, taken: Taken<'_>) {
+        let (id, encoding) = (self.current.request_id(), self.current.encoding());
         let bytes = self.buffer.bytes_mut();
         // Encoding an empty result or a short text cannot fail.
         let _ = match taken {
@@ -96,7 +100,7 @@ impl RequestParts {
 
 impl Request {
     /// The reply that is due to this request, if its dispatcher answers it later: with this exception, if there is one.
-    pub(crate) fn defer(&self, exception: Option<SystemException>) -> DeferredReply {
+    pub(crate) fn defer(&self, exception: Option<Box<SystemException>>) -> DeferredReply {
         let current = self.current();
         let exception = exception.map(|exception| exception.with_target(&current.target()));
         DeferredReply {

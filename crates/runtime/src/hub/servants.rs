@@ -72,7 +72,7 @@ impl<E: TypedEvent> Dispatcher for EventDispatcher<E> {
                             Err(_) => return Err(not_taken()),
                         },
                         (Taken::Answered | Taken::Deferred, _) => {}
-                        (Taken::Refused(exception), _) => return Err(exception),
+                        (Taken::Refused(exception), _) => return Err(*exception),
                         (Taken::Builtin(_), _) => {
                             return request.builtin(E::TYPE_ID, E::TYPE_IDS);
                         }

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use floe::forwarding::{ConnectionToken, Event, EventsBuilder, PendingEvent, ReplySink};
+use floe::forwarding::{ConnectionToken, Event, Events, EventsBuilder, PendingEvent, ReplySink};
 use floe::message::Outcome;
 use floe::{Communicator, InvokeError, OperationMode, Proxy};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -56,25 +56,29 @@ impl ReplySink for Notes {
         numbers.for_each(|number| self.note(number, Told::Nothing));
     }
 
-    fn answered(&self, number: u64, answer: Result<Option<Outcome>, InvokeError>) {
+    fn answered(&self, numbers: Range<u64>, answer: Result<Option<Outcome>, InvokeError>) {
+        let last = numbers.end - 1;
+        self.returned(numbers.start..last);
         let told = match answer {
             Ok(None) => Told::Nothing,
             Ok(Some(outcome)) => Told::Said(outcome),
             Err(InvokeError::System(_)) => Told::System,
             Err(other) => panic!("{other}"),
         };
-        self.note(number, told);
+        self.note(last, told);
     }
 
-    fn failed(&self, failures: Vec<(u64, InvokeError)>) {
+    fn failed(&self, failures: Vec<(Range<u64>, InvokeError)>) {
         self.failed_count.fetch_add(1, Ordering::SeqCst);
-        for (number, error) in failures {
-            let told = match error {
-                InvokeError::NotDispatched(_) => Told::NotDispatched,
-                InvokeError::PerhapsDispatched(_) => Told::PerhapsDispatched,
-                other => panic!("{other}"),
-            };
-            self.note(number, told);
+        for (numbers, error) in failures {
+            for number in numbers {
+                let told = match &error {
+                    InvokeError::NotDispatched(_) => Told::NotDispatched,
+                    InvokeError::PerhapsDispatched(_) => Told::PerhapsDispatched,
+                    other => panic!("{other}"),
+                };
+                self.note(number, told);
+            }
         }
     }
 }
@@ -122,17 +126,23 @@ impl Peer {
 
     /// Reads so many requests; their ids.
     async fn ids(&mut self, count: usize) -> Vec<i32> {
-        let mut ids = Vec::new();
+        let requests = self.requests(count).await;
+        requests.into_iter().map(|(id, _)| id).collect()
+    }
+
+    /// Reads so many requests, or batches of them: their ids, or how many they are, and what follows.
+    async fn requests(&mut self, count: usize) -> Vec<(i32, Vec<u8>)> {
+        let mut requests = Vec::new();
         for _ in 0..count {
             let mut head = [0; 18];
             soon(self.stream.read_exact(&mut head)).await.unwrap();
             let number = |at: usize| i32::from_le_bytes(head[at..at + 4].try_into().unwrap());
             let mut rest = vec![0; number(10) as usize - head.len()];
             soon(self.stream.read_exact(&mut rest)).await.unwrap();
-            assert_eq!(head[8], 0, "a request");
-            ids.push(number(14));
+            assert!(head[8] <= 1, "a request or a batch");
+            requests.push((number(14), rest));
         }
-        ids
+        requests
     }
 
     async fn write(&mut self, messages: &[Vec<u8>]) {
@@ -157,6 +167,12 @@ fn events(count: usize) -> Vec<Event> {
         built.append_to(&mut events);
     }
     events
+}
+
+/// A run of so many events.
+fn run(count: usize) -> Events {
+    let events: Vec<_> = events(count).into_iter().map(Events::from).collect();
+    Events::joined(&events).expect("they are short")
 }
 
 /// A reply with this status and what stands behind it.
@@ -232,51 +248,89 @@ async fn what_a_servant_says_is_told_of_its_event_alone() {
 }
 
 #[tokio::test]
-async fn a_reply_answers_the_events_of_its_group() {
+async fn a_reply_answers_the_events_of_its_run() {
     let mut peer = Peer::connect().await;
-    let forward = |peer: &Peer, first, count| {
-        let events = events(count);
+    let forward = |peer: &Peer, first, lens: &[usize]| {
+        let runs: Vec<_> = lens.iter().map(|len| run(*len)).collect();
         let sent = peer
             .proxy
-            .try_forward_together(&events, &peer.sink, first, None, 3);
-        sent.expect("it has a connection with room")
+            .try_forward_runs(&runs, &peer.sink, first, None)
+            .expect("it has a connection with room");
+        assert_eq!(sent.len(), lens.len());
+        sent.collect::<Vec<_>>()
     };
-    let sent = forward(&peer, 5, 8);
-    assert_eq!(sent.len(), 8);
-    let sent: Vec<_> = sent.collect();
-    let ids = peer.ids(8).await;
-    let (a, b, c) = (ids[2], ids[5], ids[7]);
-    assert_eq!(ids, [0, 0, a, 0, 0, b, 0, c]);
+    let sent = forward(&peer, 5, &[3, 1, 4]);
+    let bodies = peer.requests(5).await;
+    let (a, b, c) = (bodies[1].0, bodies[2].0, bodies[4].0);
     assert!(a > 0 && b == a + 1 && c == b + 1);
-    // The exception is told of the last event of its group.
-    peer.write(&[nothing(a), reply(b, 7, b"\x02no"), nothing(c)])
+    // A plain peer could read them: a batch, whose count stands where a request has its id, and a request.
+    let ids: Vec<_> = bodies.iter().map(|(id, _)| *id).collect();
+    assert_eq!(ids, [2, a, b, 3, c]);
+    let one = &bodies[1].1;
+    let expected = [2, 1, 1, 3, 1].map(|count| one.repeat(count));
+    assert!(bodies.iter().map(|(_, body)| body).eq(&expected));
+    // The exception is told of the last event of its run.
+    peer.write(&[nothing(a), nothing(b), reply(c, 7, b"\x02no")])
         .await;
     let mut expected = all_nothing(5..13);
-    expected[5].1 = Told::System;
+    expected[7].1 = Told::System;
     assert_eq!(peer.sink.wait_for(8).await, expected);
     end_all(sent);
-    // An event that is given up keeps the reply to the others; the last one takes the reply with it.
-    let mut sent = forward(&peer, 13, 3);
-    drop(sent.next());
-    let sent: Vec<_> = sent.collect();
-    let ids = peer.ids(3).await;
-    peer.write(&[nothing(ids[2])]).await;
-    assert_eq!(peer.sink.wait_for(3).await, all_nothing(13..16));
+    // A run that is given up takes its reply with it.
+    let mut sent = forward(&peer, 13, &[2, 2]);
+    drop(sent.remove(0));
+    let bodies = peer.requests(4).await;
+    peer.write(&[nothing(bodies[1].0), nothing(bodies[3].0)])
+        .await;
+    assert_eq!(peer.sink.wait_for(2).await, all_nothing(15..17));
     end_all(sent);
     // If the connection breaks, all events have failed, in their order.
-    let sent: Vec<_> = forward(&peer, 16, 4).collect();
-    peer.ids(4).await;
+    let sent = forward(&peer, 17, &[3, 1]);
+    peer.requests(3).await;
     let sink = peer.sink.clone();
     drop(peer.stream);
     let failed = sink.wait_for(4).await;
     let numbers: Vec<_> = failed.iter().map(|(number, _)| *number).collect();
-    assert_eq!(numbers, [16, 17, 18, 19]);
+    assert_eq!(numbers, [17, 18, 19, 20]);
     assert!(
         failed
             .iter()
             .all(|(_, told)| *told == Told::PerhapsDispatched),
         "{failed:?}"
     );
+    end_all(sent);
+}
+
+#[tokio::test]
+async fn a_long_run_is_several_messages_that_a_peer_takes() {
+    let mut peer = Peer::connect().await;
+    let mut builder = EventsBuilder::default();
+    for _ in 0..40 {
+        let write = |bytes: &mut Vec<u8>| {
+            bytes.extend(b"\x02op\x00\x00");
+            bytes.extend((6_i32 + 100_000).to_le_bytes());
+            bytes.extend([1, 1]);
+            bytes.resize(bytes.len() + 100_000, 7);
+            Ok(())
+        };
+        builder.push_with(write).unwrap();
+    }
+    let runs = [builder.finish().unwrap()];
+    let sent = peer.proxy.try_forward_runs(&runs, &peer.sink, 0, None);
+    let sent: Vec<_> = sent.expect("it has a connection with room").collect();
+    let mut counts = Vec::new();
+    while counts.iter().sum::<i32>() < 39 {
+        let (count, body) = peer.requests(1).await.remove(0);
+        assert!(
+            body.len() < 1024 * 1024,
+            "peers refuse longer messages by default"
+        );
+        counts.push(count);
+    }
+    assert!(counts.len() > 3, "{counts:?}");
+    let (id, _) = peer.requests(1).await.remove(0);
+    peer.write(&[nothing(id)]).await;
+    assert_eq!(peer.sink.wait_for(40).await, all_nothing(0..40));
     end_all(sent);
 }
 
@@ -392,9 +446,9 @@ struct InTurn {
 impl ReplySink for InTurn {
     fn returned(&self, _numbers: Range<u64>) {}
 
-    fn answered(&self, _number: u64, _answer: Result<Option<Outcome>, InvokeError>) {}
+    fn answered(&self, _numbers: Range<u64>, _answer: Result<Option<Outcome>, InvokeError>) {}
 
-    fn failed(&self, failures: Vec<(u64, InvokeError)>) {
+    fn failed(&self, failures: Vec<(Range<u64>, InvokeError)>) {
         assert_eq!(failures.len(), 2);
         self.turns.lock().unwrap().push(self.own);
         self.told.notify_one();
@@ -454,11 +508,11 @@ impl ReplySink for Looks {
         numbers.for_each(|_| self.look());
     }
 
-    fn answered(&self, _number: u64, _answer: Result<Option<Outcome>, InvokeError>) {
+    fn answered(&self, _numbers: Range<u64>, _answer: Result<Option<Outcome>, InvokeError>) {
         self.look();
     }
 
-    fn failed(&self, failures: Vec<(u64, InvokeError)>) {
+    fn failed(&self, failures: Vec<(Range<u64>, InvokeError)>) {
         failures.iter().for_each(|_| self.look());
     }
 }

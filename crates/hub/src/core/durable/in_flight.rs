@@ -8,7 +8,7 @@ use std::time::Instant;
 use floe::message::Outcome;
 use floe::{InvokeError, LocalError, SystemException};
 
-use crate::core::{InFlightEvents, Sendable, Window, WindowRoom};
+use crate::core::{EventReply, InFlightEvents, Sendable, Window, WindowRoom};
 
 /// The window of a durable subscriber. `H` is the handle of a sent event; dropping it gives up the reply.
 #[derive(Debug)]
@@ -112,8 +112,8 @@ impl<H> DurableInFlight<H> {
         });
         self.events.note_sent(events, handles, now);
         self.alone = first.filter(|_| was_empty && count == 1);
-        for (number, attempt) in self.events.take_early() {
-            self.handle_attempt(number, attempt, now, &mut end, &mut ended);
+        for (numbers, reply) in self.events.take_early() {
+            self.handle_reply(numbers, reply, now, &mut end, &mut ended);
         }
         ended
     }
@@ -150,28 +150,31 @@ impl<H> DurableInFlight<H> {
     ) -> Ended {
         let mut ended = Ended::default();
         for (number, answer) in answers {
-            self.handle_attempt(number, attempt_of(answer), now, &mut end, &mut ended);
+            let reply = EventReply::of(attempt_of(answer));
+            self.handle_reply(number..number + 1, reply, now, &mut end, &mut ended);
         }
         ended
     }
 
-    fn handle_attempt(
+    fn handle_reply(
         &mut self,
-        number: u64,
-        attempt: Attempt,
+        numbers: Range<u64>,
+        reply: EventReply<AttemptFailure>,
         now: Instant,
         end: &mut impl FnMut(H),
         ended: &mut Ended,
     ) {
-        let mut known = None;
+        let mut known = Vec::new();
         let delivered = self
             .events
-            .handle_answer(number, attempt, now, |event, handle| {
-                known = Some(event.sequence);
+            .handle_reply(numbers, reply, now, |event, handle| {
+                known.push(event.sequence);
                 end(handle);
             });
-        if let Some(sequence) = known.filter(|_| delivered > 0) {
-            self.end_attempt(sequence, Ok(()), ended);
+        if delivered > 0 {
+            for sequence in known {
+                self.end_attempt(sequence, Ok(()), ended);
+            }
         }
         for (_, event, mut failure) in self.events.take_failed() {
             if let AttemptFailure::Broken { is_alone, .. } = &mut failure {

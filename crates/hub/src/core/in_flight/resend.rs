@@ -1,10 +1,10 @@
 //! Which failed events are sent again.
 
-use floe::forwarding::{Event, EventParts};
+use floe::forwarding::{Event, EventParts, Events};
 use floe::{InvokeError, SystemException};
 
-/// An event that failed, with its number and its error.
-pub(crate) type Resend = (u64, Event, InvokeError);
+/// Events that failed, with the number of the first and their error.
+pub(crate) type Resend = (u64, Events, InvokeError);
 
 /// Returns true if a failed event may be sent again: either it surely did not arrive, or it may arrive twice. An event
 /// that failed by a timeout is not sent again, because that would take the same time again. A servant that failed may

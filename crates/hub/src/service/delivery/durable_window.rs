@@ -181,12 +181,13 @@ impl ReplySink for DurableWindow {
         self.reader.note_busy(now);
     }
 
-    fn answered(&self, number: u64, answer: Result<Option<Outcome>, InvokeError>) {
-        self.handle_answers([(number, answer)]);
+    fn answered(&self, numbers: Range<u64>, answer: Result<Option<Outcome>, InvokeError>) {
+        self.handle_answers([(numbers.start, answer)]);
     }
 
-    fn failed(&self, failures: Vec<(u64, InvokeError)>) {
+    fn failed(&self, failures: Vec<(Range<u64>, InvokeError)>) {
+        // Each event has a reply of its own.
         let failures = failures.into_iter();
-        self.handle_answers(failures.map(|(number, error)| (number, Err(error))));
+        self.handle_answers(failures.map(|(numbers, error)| (numbers.start, Err(error))));
     }
 }

@@ -8,10 +8,10 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use floe::InvokeError;
-use floe::forwarding::{ConnectionToken, Event, PendingEvent, ReplySink};
+use floe::forwarding::{ConnectionToken, Events, PendingEvent, ReplySink};
 use floe::message::Outcome;
 
-use crate::core::{InFlightEvents, Load, Resend};
+use crate::core::{EventReply, InFlightEvents, Load, Resend};
 use crate::service::subscriber::{GuardedState, Subscriber};
 
 /// The position of events in the order of all events that are sent.
@@ -58,18 +58,17 @@ impl Subscriber {
         self.lock().in_flight().load()
     }
 
-    /// Sends events in one write, and leaves the list empty. Returns false, and sends nothing, if they would have to wait.
-    /// The caller has the right to send, so `position` is still current.
+    /// Sends runs of events in one write, and leaves the list empty. One reply answers each run. Returns false, and sends
+    /// nothing, if they would have to wait. The caller has the right to send, so `position` is still current.
     pub(super) fn send_now(
         self: &Arc<Self>,
         position: &SendPosition,
-        events: &mut Vec<Event>,
+        runs: &mut Vec<Events>,
         now: Instant,
     ) -> bool {
         // Send without the lock: if the connection breaks meanwhile, it reports that to this subscriber.
         let (proxy, behind) = (self.proxy(), position.behind.as_ref());
-        let (first, group) = (position.first, self.qos().group);
-        let Some(sent) = proxy.try_forward_together(events, self, first, behind, group) else {
+        let Some(sent) = proxy.try_forward_runs(runs, self, position.first, behind) else {
             return false;
         };
         let mut shared = self.lock();
@@ -77,10 +76,10 @@ impl Subscriber {
         if !in_flight.end_sending() {
             drop(shared);
             // The window was abandoned, and these events with it.
-            events.clear();
+            runs.clear();
             return true;
         }
-        in_flight.note_sent(events.drain(..), sent, now);
+        in_flight.note_sent(runs.drain(..), sent, now);
         // The delivery task starts the reply timer when it is polled next. If the scheduler sends, it must wake the task.
         let needs_timer =
             in_flight.is_open() && !in_flight.is_timed() && self.send_timeout().is_some();
@@ -92,8 +91,8 @@ impl Subscriber {
         } else if !in_flight.has_early() {
             return true;
         }
-        for (number, answer) in in_flight.take_early() {
-            shared.handle_answer(number, answer, now);
+        for (numbers, reply) in in_flight.take_early() {
+            shared.handle_reply(numbers, reply, now);
         }
         wake_if_awaited(shared);
         true
@@ -126,9 +125,10 @@ impl Subscriber {
 
     /// Gives up the events that were sent at least `limit` ago. Returns their number.
     pub(super) fn give_up_late(&self, limit: Duration) -> usize {
-        let late = self.lock().in_flight().take_late(limit, Instant::now());
+        let (handles, count) = self.lock().in_flight().take_late(limit, Instant::now());
         // Dropped after the lock is released, because that takes the lock of the connection.
-        late.len()
+        drop(handles);
+        count
     }
 
     /// Gives up all events in flight when the delivery ends, and those that the scheduler is sending.
@@ -152,9 +152,9 @@ impl ReplySink for Subscriber {
         let mut shared = self.lock();
         let (latencies, end) = (self.latencies(), numbers.end);
         let in_flight = shared.in_flight();
-        let delivered = in_flight.handle_returned(numbers, now, |_, event, sent| {
-            latencies.note_answer(sent, now);
-            event.end();
+        let delivered = in_flight.handle_returned(numbers, now, |events, reply, sent| {
+            latencies.note_answers(events.len(), sent, now);
+            reply.end();
         });
         if delivered > 0 {
             let is_awaited = in_flight.poll_awaited();
@@ -164,26 +164,27 @@ impl ReplySink for Subscriber {
         }
     }
 
-    fn answered(&self, number: u64, answer: Result<Option<Outcome>, InvokeError>) {
+    fn answered(&self, numbers: Range<u64>, answer: Result<Option<Outcome>, InvokeError>) {
         let mut shared = self.lock();
-        shared.handle_answer(number, answer.map(drop), Instant::now());
+        let reply = EventReply::of(answer.map(drop));
+        shared.handle_reply(numbers, reply, Instant::now());
         wake_if_awaited(shared);
     }
 
-    fn failed(&self, failures: Vec<(u64, InvokeError)>) {
+    fn failed(&self, failures: Vec<(Range<u64>, InvokeError)>) {
         let now = Instant::now();
         let mut shared = self.lock();
-        for (number, error) in failures {
-            shared.handle_answer(number, Err(error), now);
+        for (numbers, error) in failures {
+            shared.handle_reply(numbers, EventReply::Lost(error), now);
         }
         wake_if_awaited(shared);
     }
 }
 
 impl GuardedState {
-    fn handle_answer(&mut self, number: u64, answer: Result<(), InvokeError>, now: Instant) {
+    fn handle_reply(&mut self, numbers: Range<u64>, reply: EventReply<InvokeError>, now: Instant) {
         let in_flight = self.in_flight();
-        let delivered = in_flight.handle_answer(number, answer, now, |_, event| event.end());
+        let delivered = in_flight.handle_reply(numbers, reply, now, |_, reply| reply.end());
         if delivered > 0 {
             self.subscription.handle_delivered(delivered);
         }

@@ -19,7 +19,8 @@
 //! 2. If the delivery task of the subscriber has nothing to decide, it lets the delivery scheduler send. `scheduler.rs`
 //!    takes events for many subscribers in one round; `timer.rs` and `busy_poll.rs` say when the next round begins.
 //!    Otherwise the delivery task takes the event, in `twoway.rs`.
-//! 3. Either of them sends it by `fast_path.rs`, which never waits.
+//! 3. Either of them sends it by `fast_path.rs`, which never waits. If the subscriber is a stream, events that leave together
+//!    are a run, which one reply answers (`runs.rs`).
 //! 4. The task that reads the reply counts it as delivered, in the `ReplySink` of `fast_path.rs`. `reply_timeout.rs`
 //!    gives up events whose replies are late.
 //! 5. If an event must wait for a connection or for room in it, or has failed and is sent again, the delivery task
@@ -35,6 +36,7 @@ mod link;
 mod oneway;
 mod pulled;
 mod reply_timeout;
+mod runs;
 mod scheduler;
 mod send;
 mod slow_path;

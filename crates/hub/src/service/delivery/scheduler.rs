@@ -11,11 +11,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
-use floe::forwarding::{Event, Events};
+use floe::forwarding::Events;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::busy_poll::BusyPoll;
 use super::fast_path::SendPosition;
+use super::runs::divide;
 use super::timer::Timer;
 use crate::core::{DeliveryStep, Schedule, WindowRoom};
 use crate::service::subscriber::{ReadyQueue, SchedulerPace, Subscriber};
@@ -134,7 +135,7 @@ impl Drop for Scheduler<'_> {
 #[derive(Default)]
 struct Buffers {
     batches: Vec<Events>,
-    events: Vec<Event>,
+    runs: Vec<Events>,
 }
 
 /// Events that were taken from a queue.
@@ -152,14 +153,12 @@ impl Subscriber {
             self.wake_delivery();
             return true;
         };
-        for batch in buffers.batches.drain(..) {
-            batch.append_to(&mut buffers.events);
-        }
-        let are_several = buffers.events.len() > 1;
-        let is_sent =
-            !buffers.events.is_empty() && self.send_now(&taken.position, &mut buffers.events, now);
+        let Buffers { batches, runs } = buffers;
+        divide(batches, self.qos().group, runs);
+        let are_several = runs.len() > 1 || runs.first().is_some_and(|run| run.len() > 1);
+        let is_sent = !runs.is_empty() && self.send_now(&taken.position, runs, now);
         if !is_sent {
-            self.lock().in_flight().give_back(&mut buffers.events);
+            self.lock().in_flight().give_back(runs);
         }
         if !is_sent || !taken.is_all {
             self.wake_delivery();

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 
-use floe::forwarding::Event;
+use floe::forwarding::{Event, Events};
 use floe::message::Outcome;
 use floe::{InvokeError, Proxy, TypedProxy};
 
@@ -97,13 +97,13 @@ impl<'a> SlowPath<'a> {
         self.is_collocated = is_collocated;
     }
 
-    /// Adds events, and leaves the list empty. They are sent when they are polled.
-    pub(super) fn send(&mut self, events: &mut Vec<Event>) {
+    /// Adds runs of events, and leaves the list empty. Each event is sent when it is polled, and has a reply of its own.
+    pub(super) fn send(&mut self, runs: &mut Vec<Events>) {
         let subscriber = self.subscriber;
         let mut shared = subscriber.lock();
         let in_flight = shared.in_flight();
         let failed = in_flight.take_failed();
-        let first = in_flight.take_numbers(events.len());
+        let first = in_flight.take_numbers(runs.iter().map(Events::len).sum());
         drop(shared);
         self.handle_failed(failed);
         let proxy = match self.is_resending {
@@ -113,8 +113,9 @@ impl<'a> SlowPath<'a> {
         // Without a connection, each event waits for the one before it: if several events connected at the same time, they
         // could be sent in another order.
         self.is_resending |= proxy.is_none() && !self.has_separate_connections();
-        let events = (first..).zip(events.drain(..));
-        let pending = events.map(|(number, event)| match &proxy {
+        let mut events = Vec::new();
+        runs.drain(..).for_each(|run| run.append_to(&mut events));
+        let pending = (first..).zip(events).map(|(number, event)| match &proxy {
             Some(proxy) => SlowDelivery::bound(proxy, number, event),
             None => SlowDelivery::new(subscriber, number, event),
         });
@@ -198,7 +199,7 @@ impl<'a> SlowPath<'a> {
                     return true;
                 }
                 Poll::Ready(Err(error)) if slow.is_bound || slow.is_retried_after(&error) => {
-                    failed.push((slow.number, slow.event.clone(), error));
+                    failed.push((slow.number, slow.event.clone().into(), error));
                 }
                 Poll::Ready(reply) => subscriber.settle(1, reply),
             }
@@ -239,7 +240,13 @@ impl<'a> SlowPath<'a> {
 
     /// Sends failed events again, before the events after them, or settles them.
     fn handle_failed(&mut self, failed: Vec<Resend>) {
-        for (number, event, error) in failed {
+        let each = failed.into_iter().flat_map(|(first, run, error)| {
+            let mut events = Vec::new();
+            run.append_to(&mut events);
+            let numbered = (first..).zip(events);
+            numbered.map(move |(number, event)| (number, event, error.clone()))
+        });
+        for (number, event, error) in each {
             if may_resend(&error, &event) {
                 self.is_resending = true;
                 let index = self.pending.partition_point(|slow| slow.number < number);

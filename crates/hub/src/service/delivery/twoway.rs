@@ -6,9 +6,10 @@ use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
 use floe::InvokeError;
-use floe::forwarding::Event;
+use floe::forwarding::Events;
 
 use super::reply_timeout::ReplyTimeout;
+use super::runs::divide;
 use super::slow_path::SlowPath;
 use crate::core::{Load, WindowRoom};
 use crate::service::subscriber::Subscriber;
@@ -21,10 +22,10 @@ pub(super) async fn run(subscriber: &Arc<Subscriber>) {
         reply_timeout: ReplyTimeout::new(subscriber),
         has_ended: false,
     };
-    let (mut taken, mut events) = (Vec::new(), Vec::new());
+    let (mut taken, mut runs) = (Vec::new(), Vec::new());
     while let Some(next) = poll_fn(|context| delivery.poll_next(context)).await {
         match next {
-            NextEvents::Returned(returned) => events = returned,
+            NextEvents::Returned(returned) => runs = returned,
             NextEvents::Queued(room) => {
                 let oldest = subscriber.lock().subscription.oldest();
                 let count = subscriber.take(room.events, room.bytes, &mut taken);
@@ -32,12 +33,10 @@ pub(super) async fn run(subscriber: &Arc<Subscriber>) {
                 if count.await > 0 {
                     subscriber.lock().note_batch(subscriber.latencies(), oldest);
                 }
-                for batch in taken.drain(..) {
-                    batch.append_to(&mut events);
-                }
+                divide(&mut taken, subscriber.qos().group, &mut runs);
             }
         }
-        delivery.send(&mut events).await;
+        delivery.send(&mut runs).await;
     }
 }
 
@@ -51,8 +50,8 @@ struct TwowayDelivery<'a> {
 
 /// The events to send next.
 enum NextEvents {
-    /// Events that the scheduler took and could not send.
-    Returned(Vec<Event>),
+    /// Runs of events that the scheduler took and could not send.
+    Returned(Vec<Events>),
     /// Events from the queue, as many as there is room for.
     Queued(WindowRoom),
 }
@@ -123,9 +122,9 @@ impl TwowayDelivery<'_> {
         }
     }
 
-    /// Sends events in their order, and leaves the list empty.
-    async fn send(&mut self, events: &mut Vec<Event>) {
-        if self.send_now(events) {
+    /// Sends runs of events in their order, and leaves the list empty.
+    async fn send(&mut self, runs: &mut Vec<Events>) {
+        if self.send_now(runs) {
             return;
         }
         if self.is_broken() {
@@ -134,24 +133,26 @@ impl TwowayDelivery<'_> {
         }
         // Connects before it sends the first of several events, so that they keep their order.
         if let Err(error) = self.connect().await {
-            for _ in events.drain(..) {
-                self.subscriber.settle::<()>(1, Err(error.clone()));
+            for run in runs.drain(..) {
+                for _ in 0..run.len() {
+                    self.subscriber.settle::<()>(1, Err(error.clone()));
+                }
             }
         }
-        if !self.send_now(events) {
+        if !self.send_now(runs) {
             self.subscriber.lock().sent_batches.clear();
-            self.slow_path.send(events);
+            self.slow_path.send(runs);
         }
     }
 
-    /// Sends events by the fast path. Returns false, and sends nothing, if they need the slow path.
-    fn send_now(&mut self, events: &mut Vec<Event>) -> bool {
-        if events.is_empty() {
+    /// Sends runs by the fast path. Returns false, and sends nothing, if they need the slow path.
+    fn send_now(&mut self, runs: &mut Vec<Events>) -> bool {
+        if runs.is_empty() {
             return true;
         }
         let now = Instant::now();
         let position = self.slow_path.fast_position();
-        position.is_some_and(|position| self.subscriber.send_now(&position, events, now))
+        position.is_some_and(|position| self.subscriber.send_now(&position, runs, now))
     }
 
     /// Waits until the events that were sent over a broken connection have failed.

@@ -29,9 +29,9 @@ pub(in crate::hub) struct Batch<'a, E: Send + 'static> {
     /// The replies to the items after these.
     deferred: Vec<DeferredReply>,
     /// The exception of the only item, if its caller waits.
-    exception: Option<SystemException>,
+    exception: Option<Box<SystemException>>,
     /// The exception of an event without a reply. The next reply throws it, because that answers the event, too.
-    refusal: Option<SystemException>,
+    refusal: Option<Box<SystemException>>,
 }
 
 /// Says if the stream takes events.
@@ -65,7 +65,7 @@ impl<E: TypedEvent> Inbox<E> {
         // An empty queue lends its memory.
         let mut items = match state.items.is_empty() {
             true => std::mem::take(&mut state.items),
-            false => VecDeque::new(),
+            false => std::mem::take(&mut state.spare),
         };
         let refusal = state.refusal.take();
         drop(state);
@@ -159,15 +159,17 @@ impl<E: TypedEvent> RequestTaker<'static> for Batch<'_, E> {
         self.taken += 1;
         let (item, exception) = match E::decode(request) {
             Some(Ok(event)) => (Ok(event), None),
-            Some(Err(exception)) => (refused(request, &exception), Some(exception)),
+            Some(Err(exception)) => (refused(request, &exception), Some(Box::new(exception))),
             None => match request.builtin_result(E::TYPE_ID, E::TYPE_IDS) {
                 Ok(result) => return Taken::Builtin(result),
-                Err(exception) => (refused(request, &exception), Some(exception)),
+                Err(exception) => (refused(request, &exception), Some(Box::new(exception))),
             },
         };
         match self.admission {
             StreamEntry::Open => {}
-            StreamEntry::Closed if self.inbox.is_durable => return Taken::Refused(not_taken()),
+            StreamEntry::Closed if self.inbox.is_durable => {
+                return Taken::Refused(not_taken().into());
+            }
             StreamEntry::Closed => return answered(exception),
             StreamEntry::Late => return self.take_late(request),
         }
@@ -212,7 +214,7 @@ impl<E: TypedEvent> Batch<'_, E> {
                 _ => self.items.push_back(Err(Interruption::Lost { count: 1 })),
             }
         }
-        Taken::Refused(not_taken())
+        Taken::Refused(not_taken().into())
     }
 
     /// Puts the items into the inbox, and wakes the consumer.
@@ -246,7 +248,10 @@ impl<E: TypedEvent> Batch<'_, E> {
         state.arrived += count as u64;
         match state.items.is_empty() {
             true => state.items = items,
-            false => state.items.append(&mut items),
+            false => {
+                state.items.append(&mut items);
+                state.spare = items;
+            }
         }
         let mut waited = None;
         if count > free {
@@ -260,6 +265,7 @@ impl<E: TypedEvent> Batch<'_, E> {
                     }
                 }
                 None => {
+                    let exception = exception.map(|exception| *exception);
                     waited = Some(state.wait_until(inbox.answered_at(first), exception));
                 }
             }
@@ -277,11 +283,12 @@ impl<E: TypedEvent> Batch<'_, E> {
 }
 
 /// The answer to an event that needs no wait.
-fn answered(exception: Option<SystemException>) -> Taken<'static> {
+fn answered(exception: Option<Box<SystemException>>) -> Taken<'static> {
     exception.map_or(Taken::Answered, Taken::Refused)
 }
 
 /// The item for an event that is answered with an exception.
+#[cold]
 fn refused<E>(request: &Request, exception: &SystemException) -> Item<E> {
     let reason = match exception {
         SystemException::OperationNotExist(_) => "the interface has no such operation".into(),

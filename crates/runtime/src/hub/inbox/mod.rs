@@ -77,6 +77,8 @@ pub(super) struct Inbox<E> {
 struct Content<E> {
     /// Items that the consumer has not taken yet.
     items: VecDeque<Item<E>>,
+    /// Empty; its memory serves items that come while others wait.
+    spare: VecDeque<Item<E>>,
     /// How many items have arrived.
     arrived: u64,
     /// The replies that are due, by connection. There is more than one only around a reconnect.
@@ -84,7 +86,7 @@ struct Content<E> {
     /// Those in the same communicator that wait, each with the value of `finished` that it waits for.
     waiting: Vec<(u64, Waiting)>,
     /// The exception of an event without a reply of its own, for the next reply. See [`Batch`](batch::Batch).
-    refusal: Option<SystemException>,
+    refusal: Option<Box<SystemException>>,
     /// Items that were dropped behind those that the reader has taken. It counts them as finished when it takes others.
     dropped: u64,
     /// The connection of the last events.
@@ -121,6 +123,7 @@ impl<E: Send + 'static> Inbox<E> {
             tasks,
             state: Mutex::new(Content {
                 items: VecDeque::new(),
+                spare: VecDeque::new(),
                 arrived: 0,
                 deferred: VecDeque::new(),
                 waiting: Vec::new(),
@@ -256,6 +259,7 @@ impl<E: Send + 'static> Inbox<E> {
         state.is_closed = true;
         state.consumer = None;
         let items = std::mem::take(&mut state.items);
+        state.spare = VecDeque::new();
         let finished = state.take_due(self.finished.load(Ordering::SeqCst), None);
         let not_taken = self.is_durable.then(not_taken);
         let unfinished = state.take_due(u64::MAX, not_taken.as_ref());

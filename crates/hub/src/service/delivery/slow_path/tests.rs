@@ -10,6 +10,10 @@ use floe::{LocalError, OperationMode, SystemException};
 
 use super::*;
 
+fn runs(events: Vec<Event>) -> Vec<Events> {
+    events.into_iter().map(Events::from).collect()
+}
+
 fn events(count: usize) -> Vec<Event> {
     events_in(OperationMode::Normal, count)
 }
@@ -37,7 +41,7 @@ fn events_without_a_connection_wait_for_each_other_unless_collocated() {
     for is_collocated in [false, true] {
         let mut slow_path = SlowPath::new(&subscriber);
         slow_path.set_collocated(is_collocated);
-        slow_path.send(&mut events(2));
+        slow_path.send(&mut runs(events(2)));
         assert_eq!(slow_path.is_resending(), !is_collocated);
     }
 }
@@ -54,7 +58,7 @@ fn replies_to_events_whose_delivery_panicked_settle_nothing() {
         .subscription
         .take(3, usize::MAX, &mut taken, Instant::now);
     // The three events are being sent, and the reply to the first has come already.
-    subscriber.answered(0, Ok(None));
+    subscriber.answered(0..1, Ok(None));
     subscriber.settle_panicked();
     subscriber.returned(1..3);
     let snapshot = subscriber.snapshot();
@@ -115,7 +119,7 @@ async fn events_resent_to_an_unreachable_subscriber_fail_together() {
     let failed = (0..).zip(events(3));
     slow_path.handle_failed(
         failed
-            .map(|(number, event)| (number, event, lost()))
+            .map(|(number, event)| (number, event.into(), lost()))
             .collect(),
     );
     // Only the first event finds out that the subscriber is unreachable.
@@ -140,12 +144,12 @@ fn events_sent_again_leave_before_later_events() {
     let mut slow_path = SlowPath::new(&subscriber);
     // Two events left by the fast path; the other two had no room.
     subscriber.lock().in_flight().take_numbers(2);
-    slow_path.send(&mut events(2));
+    slow_path.send(&mut runs(events(2)));
     let lost = || InvokeError::NotDispatched(LocalError::Shutdown);
     let failed = [1, 0].into_iter().zip(events(2));
     slow_path.handle_failed(
         failed
-            .map(|(number, event)| (number, event, lost()))
+            .map(|(number, event)| (number, event.into(), lost()))
             .collect(),
     );
     let numbers: Vec<_> = slow_path.pending.iter().map(|slow| slow.number).collect();
@@ -163,8 +167,8 @@ async fn an_event_on_its_own_connection_outlives_one_that_fails_again() {
         subscriber.publish(event.into(), false, Instant::now());
     }
     subscriber.take(4, usize::MAX, &mut Vec::new()).await;
-    let mut late = sent.split_off(3);
-    slow_path.send(&mut sent);
+    let late = sent.split_off(3);
+    slow_path.send(&mut runs(sent));
     let gates = [(); 3].map(|()| Arc::<AtomicBool>::default());
     let gated = |number: usize, answer: fn() -> SlowReply| {
         let gate = gates[number].clone();
@@ -183,7 +187,7 @@ async fn an_event_on_its_own_connection_outlives_one_that_fails_again() {
     let context = &mut Context::from_waker(Waker::noop());
     assert!(slow_path.poll_pending(context), "the first is sent again");
     slow_path.pending[0].reply = gated(0, fails);
-    slow_path.send(&mut late);
+    slow_path.send(&mut runs(late));
     slow_path.pending[3].reply = Box::pin(poll_fn(|_| panic!("it is not tried")));
     let mut poll = |open: usize| {
         gates[open].store(true, Ordering::Relaxed);
