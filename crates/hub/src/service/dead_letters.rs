@@ -82,7 +82,9 @@ pub(super) async fn store(
     let topic = name.as_ref().and_then(|name| directory.topic(name));
     let Some(topic) = topic.filter(|topic| topic.log().is_some()) else {
         let name = name.unwrap_or_default();
-        return Err(format!("there is no durable topic {name:?}"));
+        return Err(format!(
+            "there is no durable topic {name:?}: create it with `floe topic create --durable`"
+        ));
     };
     let next_hop = next_hop(event.as_bytes()).map_err(|error| error.to_string())?;
     let Some(hops) = next_hop else {

@@ -237,15 +237,26 @@ impl Reader {
         let progress = self.progress();
         let log = &self.source.log;
         let first = log.contents().first;
+        let (again_gone, waiting_in_memory, read_until) = {
+            let state = self.lock();
+            let waiting = state.feed.events.iter();
+            let gone_from_log = waiting.take_while(|(stamp, _)| stamp.sequence < first);
+            (
+                state.position.waiting_before(first) as u64,
+                gone_from_log.count() as u64,
+                state.feed.next(),
+            )
+        };
         let behind = log.behind(progress.next.max(first));
         let mut lag = SubscriptionLag {
-            behind: behind.events,
-            dropped: first.saturating_sub(progress.next),
+            behind: behind.events + waiting_in_memory,
+            pending: progress.pending.saturating_sub(again_gone),
+            dropped: first.saturating_sub(progress.next.max(read_until)) + again_gone,
             bytes: 0,
             age: Duration::ZERO,
             progress,
         };
-        if lag.behind + progress.pending > 0 {
+        if lag.behind + lag.pending > 0 {
             lag.bytes = log.behind(progress.floor.max(first)).bytes;
             let oldest = self.time_from(progress.floor.max(first))?;
             let age = oldest.map_or(0, |oldest| now.0.saturating_sub(oldest.0));
@@ -550,10 +561,16 @@ impl Reader {
     /// Warns if the retention is about to overtake the subscription, once each time it comes near.
     pub(super) fn check_overtaking(&self, now: EventTime) -> Option<OvertakingNotice> {
         let next = self.lock().position.floor();
+        let first = self.source.log.contents().first;
         let percent = self.source.log.percent_kept_from(next, now);
         let notice = self.lock().overtaking.handle_share(percent);
         let (name, topic) = (self.name(), self.topic());
         match notice {
+            Some(OvertakingNotice::Near(_)) if next < first => tracing::warn!(
+                "the retention of topic {topic:?} has overtaken the durable subscription {name:?}: it is at event {next}, and the log begins \
+                 at event {first}, so events are lost unread; let its program run faster, keep more events, or remove the position if \
+                 nobody needs it"
+            ),
             Some(OvertakingNotice::Near(percent)) => tracing::warn!(
                 "the durable subscription {name:?} of topic {topic:?} is at event {next}, so far behind that it needs {percent} % of \
                  what the retention keeps: beyond 100 %, events are lost unread; let its program run faster, keep more events, or \
