@@ -46,14 +46,15 @@ const PLACES_MAX: usize = 5;
 /// Lists the problems of a hub.
 pub(crate) fn problems(overview: &Overview, thresholds: &Thresholds) -> Vec<String> {
     let hub = &overview.hub;
-    let mut problems = match overview.knows_recent {
+    let mut problems = overview.storage_problems.clone();
+    problems.extend(match overview.knows_recent {
         true => recent_losses(&hub.losses, &hub.recently_lost),
         // An older hub knows only what was lost since it started.
         false => reasons(&hub.totals.lost)
             .into_iter()
             .filter_map(|reason| reason.is_problem.then(|| reason.text()))
             .collect(),
-    };
+    });
     let waits = micros(hub.totals.lag);
     if waits > thresholds.lag_age {
         problems.push(format!(
@@ -211,6 +212,7 @@ mod tests {
             hub,
             knows_recent: true,
             durable: Some(durable),
+            storage_problems: Vec::new(),
         }
     }
 

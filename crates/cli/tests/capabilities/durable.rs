@@ -484,8 +484,16 @@ fn a_hub_that_keeps_nothing_on_disk_says_that_there_is_nothing_to_back_up() {
     let hub = Hub::start();
     let folder = env!("CARGO_TARGET_TMPDIR");
     let copy = format!("{folder}/backup-of-nothing-{}", std::process::id());
-    hub.run(&["backup", &copy])
-        .ended(5)
-        .said("--data DIRECTORY");
-    let _ = std::fs::remove_dir_all(&copy);
+    // What the first attempt has begun does not stand in the way of the second, nor is a folder of somebody else removed.
+    for _ in 0..2 {
+        hub.run(&["backup", &copy])
+            .ended(5)
+            .said("--data DIRECTORY");
+        assert!(!std::path::Path::new(&copy).exists());
+    }
+    std::fs::create_dir(&copy).expect("it is not there");
+    hub.run(&["backup", &copy]).ended(5);
+    let mut left = std::fs::read_dir(&copy).expect("it is there");
+    assert!(left.next().is_none());
+    std::fs::remove_dir(&copy).expect("it is empty");
 }
