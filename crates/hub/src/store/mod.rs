@@ -118,6 +118,8 @@ pub(crate) struct StoredSubscription {
     pub(crate) qos: BTreeMap<String, String>,
     /// The user who subscribed it, if the hub knew.
     pub(crate) user: Option<String>,
+    /// The caller who has chosen the topic for its dead letters; `None` if nobody has, and for subscriptions of earlier hubs.
+    pub(crate) chooser: Option<StoredCaller>,
 }
 
 /// A stored link.

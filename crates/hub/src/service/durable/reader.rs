@@ -10,6 +10,7 @@ use floe::forwarding::Event;
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
+use super::dead_letter_topic::DeadLetterTopic;
 use super::delivery::{Batch, Delivery, HasRead, ToRead};
 use super::expiry_clock::ExpiryClock;
 use super::feed::Feed;
@@ -155,14 +156,25 @@ impl Reader {
 
     /// The name of the topic for events that cannot be delivered.
     pub(crate) fn dead_letters(&self) -> Option<String> {
+        let topic = self.dead_letter_topic()?;
+        Some(topic.name().to_owned())
+    }
+
+    /// The topic for events that cannot be delivered, and who has chosen it.
+    pub(crate) fn dead_letter_topic(&self) -> Option<DeadLetterTopic> {
         self.lock().dead_letters.clone()
     }
 
     /// Puts the rules of a subscriber in force.
-    pub(crate) fn configure(&self, reading: &Reading, pending_max: usize) {
+    pub(crate) fn configure(
+        &self,
+        reading: &Reading,
+        pending_max: usize,
+        dead_letters: Option<DeadLetterTopic>,
+    ) {
         let mut state = self.lock();
         state.position.reconfigure(reading.redelivery, pending_max);
-        state.dead_letters = reading.dead_letters_of(&self.source.topic);
+        state.dead_letters = dead_letters;
         state.lifespan = reading.lifespan;
         let known = state.sticky_events.as_ref().map(StickyEvents::context_key);
         if known != reading.sticky.as_deref() {
