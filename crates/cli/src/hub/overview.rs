@@ -18,7 +18,7 @@ pub(crate) struct Overview {
     pub(crate) knows_recent: bool,
     /// Its durable topics; `None` from an older hub.
     pub(crate) durable: Option<Vec<DurableTopicStatus>>,
-    /// What keeps the hub from storing events and changes now. An older hub tells nothing.
+    /// The problems that keep the hub from storing events and changes now. An older hub tells nothing.
     pub(crate) storage_problems: Vec<String>,
 }
 

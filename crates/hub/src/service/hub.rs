@@ -249,7 +249,7 @@ impl HubView {
         Some(registry.directory().topics().filter_map(of).collect())
     }
 
-    /// What keeps the hub from storing changes and events now, as far as it has noticed; a sentence each. It may wait for the disk.
+    /// The problems that keep the hub from storing changes and events now, as far as it has noticed; a sentence each. It may wait for the disk.
     pub fn storage_problems(&self) -> Option<Vec<String>> {
         Some(self.0.upgrade()?.storage_problems())
     }

@@ -268,7 +268,7 @@ impl Registry {
         Ok((copy, topics.filter(|topic| topic.is_durable()).collect()))
     }
 
-    /// What keeps the hub from storing changes and events now, as far as it has noticed; a sentence each. It waits for the disk.
+    /// The problems that keep the hub from storing changes and events now, as far as it has noticed; a sentence each. It waits for the disk.
     pub(crate) fn storage_problems(&self) -> Vec<String> {
         let of_store = self.lock_changes().store.problem();
         let of_change = self.store_failure.lock().clone();

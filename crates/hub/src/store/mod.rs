@@ -54,7 +54,7 @@ pub(crate) trait Store: Send {
     /// [`StoreError`] if nothing is kept, or the system refuses.
     fn copy(&mut self) -> Result<PathBuf, StoreError>;
 
-    /// What keeps it from storing changes, or soon will, as far as it knows. It may wait for the disk.
+    /// The problem that keeps it from storing changes, or soon will, as far as it knows. It may wait for the disk.
     fn problem(&mut self) -> Option<String> {
         None
     }

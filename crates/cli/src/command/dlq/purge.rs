@@ -57,7 +57,7 @@ impl Purge {
         Ok(())
     }
 
-    /// What the topic has besides dead letters of the topic, and would lose; `None` if there is nothing.
+    /// Looks for something besides the dead letters that the topic has and would lose; `None` if there is nothing.
     async fn more_than_letters(
         &self,
         communicator: &Communicator,

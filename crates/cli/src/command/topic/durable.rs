@@ -173,7 +173,7 @@ impl Position {
     }
 }
 
-/// What an older hub reports. It does not tell what the log has dropped, but where its first event is.
+/// The status as far as an older hub reports it. It does not tell what the log has dropped, but where its first event is.
 fn status_of(contents: LogContents) -> DurableTopicStatus {
     let subscriptions = contents.subscriptions.into_iter();
     DurableTopicStatus {
