@@ -16,6 +16,8 @@ use crate::exit::{Exit, Failure};
 
 /// The file that says what a backup has.
 const MANIFEST: &str = "backup.json";
+/// The manifest until it is complete.
+const NEW_MANIFEST: &str = "backup.json.new";
 /// The folder of the files.
 const DATA: &str = "data";
 /// The layout of a backup.
@@ -44,6 +46,8 @@ pub(crate) struct BackedUpFile {
 #[derive(Debug)]
 pub(crate) struct NewBackup {
     folder: PathBuf,
+    /// True if the folder did not exist before.
+    is_new_folder: bool,
     files: Vec<BackedUpFile>,
     open: Option<NewFile>,
 }
@@ -64,9 +68,11 @@ impl NewBackup {
     /// The folder has something in it, or the system refuses.
     pub(crate) fn begin(folder: &Path) -> Result<Self, Failure> {
         check_empty(folder, "a backup needs a folder of its own: name another")?;
+        let is_new_folder = !folder.exists();
         create_folder(&folder.join(DATA))?;
         Ok(Self {
             folder: folder.to_owned(),
+            is_new_folder,
             files: Vec::new(),
             open: None,
         })
@@ -82,6 +88,16 @@ impl NewBackup {
         let data = self.folder.join(DATA);
         fs::remove_dir_all(&data).map_err(|error| failed("remove", &data, &error))?;
         create_folder(&data)
+    }
+
+    /// Removes what was written, so that the folder can be named again.
+    pub(crate) fn abandon(self) {
+        // What cannot be removed is named by the next attempt, and is no complete backup.
+        let _ = fs::remove_file(self.folder.join(NEW_MANIFEST));
+        let _ = fs::remove_dir_all(self.folder.join(DATA));
+        if self.is_new_folder {
+            let _ = fs::remove_dir(&self.folder);
+        }
     }
 
     /// Takes some bytes of a file; none are its end. What was left out is zero.
@@ -135,7 +151,7 @@ impl NewBackup {
     ///
     /// # Errors
     /// A file is not complete, or the system refuses.
-    pub(crate) fn finish(self, about: &Json) -> Result<(), Failure> {
+    pub(crate) fn finish(&self, about: &Json) -> Result<(), Failure> {
         if let Some(open) = &self.open {
             return Err(disordered(format_args!("the rest of {:?}", open.name)));
         }
@@ -153,7 +169,7 @@ impl NewBackup {
             "files": files.collect::<Vec<_>>(),
         });
         let path = self.folder.join(MANIFEST);
-        let new = self.folder.join("backup.json.new");
+        let new = self.folder.join(NEW_MANIFEST);
         let write = || {
             let mut file = create_file(&new)?;
             file.write_all(format!("{manifest:#}\n").as_bytes())?;

@@ -134,6 +134,15 @@ impl Output {
         }
     }
 
+    /// A list of objects that is written page by page, as [`Output::rows`] writes a list.
+    pub(crate) fn pages<'a>(&'a self, columns: &'a [&'a str]) -> RowPages<'a> {
+        RowPages {
+            output: self,
+            columns,
+            has_rows: false,
+        }
+    }
+
     /// Writes one object, as a table with a line for each of its members.
     ///
     /// # Errors
@@ -172,6 +181,52 @@ impl Output {
     /// Returns true if the cursor may be moved.
     pub(crate) fn can_redraw(&self) -> bool {
         self.is_terminal && !is_terminal_dumb()
+    }
+}
+
+/// A list of objects that is written page by page, so that a long one is not held in memory.
+#[derive(Debug)]
+pub(crate) struct RowPages<'a> {
+    output: &'a Output,
+    columns: &'a [&'a str],
+    /// True if rows have been written.
+    has_rows: bool,
+}
+
+impl RowPages<'_> {
+    /// Writes the next rows. A table has a heading for each page.
+    ///
+    /// # Errors
+    /// As [`Output::line`].
+    pub(crate) fn page(&mut self, rows: &[Json]) -> Result<(), Failure> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        if self.output.format() != Format::Json {
+            self.has_rows = true;
+            return self.output.rows(self.columns, rows);
+        }
+        for row in rows {
+            let before = if self.has_rows { "," } else { "[" };
+            self.has_rows = true;
+            self.output.text(format_args!(
+                "{before}{}",
+                self.output.shown(&row.to_string())
+            ))?;
+        }
+        Ok(())
+    }
+
+    /// Ends the list.
+    ///
+    /// # Errors
+    /// As [`Output::line`].
+    pub(crate) fn end(self) -> Result<(), Failure> {
+        match (self.output.format(), self.has_rows) {
+            (Format::Json, true) => self.output.line("]"),
+            (_, true) => Ok(()),
+            (_, false) => self.output.rows(self.columns, &[]),
+        }
     }
 }
 

@@ -64,6 +64,8 @@ pub mod hub;
 mod implicit_context;
 mod include;
 mod invoker;
+#[doc(hidden)]
+pub mod line_queue;
 mod locator_cache;
 mod log_limiter;
 #[cfg(feature = "log")]

@@ -65,9 +65,22 @@ impl Backup {
     async fn copy(&self, communicator: &Communicator, output: &Output) -> Result<(), Failure> {
         let hub = self.hub.backup(communicator)?;
         let mut copy = NewBackup::begin(&self.folder)?;
+        match self.fill(&hub, &mut copy).await {
+            Ok(()) => {
+                let (files, bytes) = copy.size();
+                report(output, &self.folder, files, bytes)
+            }
+            Err(failure) => {
+                copy.abandon();
+                Err(failure)
+            }
+        }
+    }
+
+    async fn fill(&self, hub: &BackupProxy, copy: &mut NewBackup) -> Result<(), Failure> {
         let begun = SystemTime::now();
         let mut attempt = 1;
-        while let Err(refused) = self.copy_once(&hub, &mut copy).await? {
+        while let Err(refused) = self.copy_once(hub, copy).await? {
             if attempt == ATTEMPTS {
                 return Err(refused);
             }
@@ -75,14 +88,12 @@ impl Backup {
             attempt += 1;
             copy.clear()?;
         }
-        let (files, bytes) = copy.size();
         let about = json!({
             "hub": self.hub.described(),
             "begunUnixSeconds": begun.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs()),
             "floe": env!("CARGO_PKG_VERSION"),
         });
-        copy.finish(&about)?;
-        report(output, &self.folder, files, bytes)
+        copy.finish(&about)
     }
 
     /// Copies all; a refusal after which a new backup may succeed is inside.

@@ -213,7 +213,8 @@ impl Doctor {
 
 /// Advice if a problem of the hub has a topic.
 const HEALTH_HELP: &str = "`floe status` lists them with thresholds of your own, `floe topic watch` and `floe topic info TOPIC` show which \
-                           subscribers are meant, and `floe topic position TOPIC` where durable subscriptions are";
+                           subscribers are meant, and `floe topic position TOPIC` where durable subscriptions are; one that nobody needs any more goes with \
+                           `floe topic position TOPIC NAME --remove`";
 
 /// The name of the check of an endpoint.
 const HUB_ENDPOINT: &str = "endpoint of the hub";

@@ -1,5 +1,6 @@
 //! Rows that tell of durable topics: their logs, and how far their subscriptions are behind.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use floe_hub::contracts::floe::{DurableSubscriptionStatus, DurableTopicStatus};
@@ -30,6 +31,17 @@ pub(crate) fn largest_lag(topic: &DurableTopicStatus) -> (i64, i64) {
     })
 }
 
+/// The dead letters that are kept of all topics. Those of topics that share a topic for them count once.
+pub(crate) fn kept_dead_letters(all: &[DurableTopicStatus]) -> i64 {
+    let events: BTreeMap<_, _> = all.iter().map(|it| (it.name.as_str(), it.events)).collect();
+    let chosen = all.iter().flat_map(|topic| &topic.subscriptions);
+    let chosen = chosen.map(|own| own.dead_letter_topic.clone());
+    let own = all.iter().map(|topic| format!("{}.dead", topic.name));
+    let names: BTreeSet<_> = chosen.chain(own).collect();
+    let kept = names.iter().filter_map(|name| events.get(name.as_str()));
+    kept.fold(0, |sum, events| sum.saturating_add(*events))
+}
+
 /// The log of a topic.
 pub(crate) fn log(topic: &DurableTopicStatus) -> Json {
     let limit = |limit: i64| (limit > 0).then_some(limit);
@@ -50,7 +62,7 @@ pub(crate) fn log(topic: &DurableTopicStatus) -> Json {
 pub(crate) fn log_text(topic: &DurableTopicStatus) -> String {
     let mut limits = Vec::new();
     if topic.events_max > 0 {
-        limits.push(format!("{} events", topic.events_max));
+        limits.push(counted_events(topic.events_max));
     }
     if topic.bytes_max > 0 {
         limits.push(bytes(topic.bytes_max));
@@ -64,12 +76,12 @@ pub(crate) fn log_text(topic: &DurableTopicStatus) -> String {
     };
     let unwritten = match topic.unwritten {
         0 => String::new(),
-        count => format!("; {count} accepted events could not be written"),
+        count => format!("; {} accepted and not written", counted_events(count)),
     };
     let old = time(topic.age);
     format!(
-        "{} events, {}, the oldest from {old} ago; {keeps}{unwritten}",
-        topic.events,
+        "{}, {}, the oldest from {old} ago; {keeps}{unwritten}",
+        counted_events(topic.events),
         bytes(topic.bytes)
     )
 }
@@ -136,9 +148,17 @@ pub(crate) fn time(microseconds: i64) -> String {
     }
 }
 
+/// A number of events.
+pub(crate) fn counted_events(count: i64) -> String {
+    match count {
+        1 => "1 event".to_owned(),
+        count => format!("{count} events"),
+    }
+}
+
 /// Bytes as people say them.
 pub(crate) fn bytes(count: i64) -> String {
-    let units = [("GB", 30), ("MB", 20), ("kB", 10)];
+    let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
     let unit = units.into_iter().find(|(_, shift)| count >= 1 << shift);
     match unit {
         Some((unit, shift)) => format!("{:.1} {unit}", count as f64 / f64::from(1 << shift)),
@@ -157,8 +177,30 @@ mod tests {
     }
 
     #[test]
+    fn topics_that_share_a_topic_for_their_dead_letters_count_them_once() {
+        let topic = |name: &str, events, dead: &str| DurableTopicStatus {
+            name: name.to_owned(),
+            events,
+            kept_dead_letters: 4,
+            subscriptions: vec![DurableSubscriptionStatus {
+                dead_letter_topic: dead.to_owned(),
+                ..DurableSubscriptionStatus::default()
+            }],
+            ..DurableTopicStatus::default()
+        };
+        let all = [
+            topic("a", 9, "shared"),
+            topic("b", 9, "shared"),
+            topic("c", 9, "c.dead"),
+            topic("c.dead", 2, ""),
+            topic("shared", 4, ""),
+        ];
+        assert_eq!(kept_dead_letters(&all), 6);
+    }
+
+    #[test]
     fn bytes_have_the_largest_unit_that_fits() {
         let texts = [0, 1023, 1536, 3 << 30];
-        assert_eq!(texts.map(bytes), ["0 B", "1023 B", "1.5 kB", "3.0 GB"]);
+        assert_eq!(texts.map(bytes), ["0 B", "1023 B", "1.5 KiB", "3.0 GiB"]);
     }
 }

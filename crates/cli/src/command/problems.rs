@@ -7,7 +7,8 @@ use floe_hub::contracts::floe::{
     DurableSubscriptionStatus, DurableTopicStatus, Losses, RecentLoss,
 };
 
-use super::durable_rows::{away_text, bytes, lag_events, time};
+use super::dlq::is_replay;
+use super::durable_rows::{away_text, bytes, counted_events, lag_events, time};
 use crate::count;
 use crate::hub::{self, Overview};
 use crate::peer::parse_time;
@@ -45,14 +46,15 @@ const PLACES_MAX: usize = 5;
 /// Lists the problems of a hub.
 pub(crate) fn problems(overview: &Overview, thresholds: &Thresholds) -> Vec<String> {
     let hub = &overview.hub;
-    let mut problems = match overview.knows_recent {
+    let mut problems = overview.storage_problems.clone();
+    problems.extend(match overview.knows_recent {
         true => recent_losses(&hub.losses, &hub.recently_lost),
         // An older hub knows only what was lost since it started.
         false => reasons(&hub.totals.lost)
             .into_iter()
             .filter_map(|reason| reason.is_problem.then(|| reason.text()))
             .collect(),
-    };
+    });
     let waits = micros(hub.totals.lag);
     if waits > thresholds.lag_age {
         problems.push(format!(
@@ -73,7 +75,11 @@ pub(crate) fn problems(overview: &Overview, thresholds: &Thresholds) -> Vec<Stri
     }
     for topic in overview.durable.iter().flatten() {
         problems.extend(of_log(topic));
-        let all = topic.subscriptions.iter();
+        // Nobody reads the positions of `floe dlq replay` in between. Dead letters are counted as such.
+        let all = topic
+            .subscriptions
+            .iter()
+            .filter(|own| !is_replay(&own.name));
         problems.extend(all.filter_map(|own| of_subscription(&topic.name, own, thresholds)));
     }
     problems
@@ -111,8 +117,9 @@ fn recent_losses(places: &[RecentLoss], sum: &Losses) -> Vec<String> {
 fn of_log(topic: &DurableTopicStatus) -> Option<String> {
     (topic.unwritten > 0).then(|| {
         format!(
-            "{} events of topic `{}` were accepted and could not be written into its log",
-            topic.unwritten, topic.name
+            "{} of topic `{}` accepted and not written into its log",
+            counted_events(topic.unwritten),
+            topic.name
         )
     })
 }
@@ -129,12 +136,16 @@ fn of_subscription(
     }
     let dropped = match own.dropped {
         0 => String::new(),
-        count => format!("; the log has dropped {count} events that it never got"),
+        count => format!(
+            "; the log has dropped {} that it never got",
+            counted_events(count)
+        ),
     };
     let away = away_text(own).map_or(String::new(), |text| format!("; {text}"));
     Some(format!(
-        "durable subscription `{}` of topic `{topic}` is {lag} events ({}) behind, the oldest from {} ago{dropped}{away}",
+        "durable subscription `{}` of topic `{topic}` is {} ({}) behind, the oldest from {} ago{dropped}{away}",
         own.name,
+        counted_events(lag),
         bytes(own.lag_bytes),
         time(own.lag_age)
     ))
@@ -201,6 +212,7 @@ mod tests {
             hub,
             knows_recent: true,
             durable: Some(durable),
+            storage_problems: Vec::new(),
         }
     }
 
@@ -253,7 +265,7 @@ mod tests {
             let hub = HubOverview::default();
             problems(&overview(hub, vec![topic.clone()]), &Thresholds::default())
         };
-        let expected = "durable subscription `d` of topic `t` is 5010 events (2.0 kB) behind, the oldest from 2s ago; nobody has \
+        let expected = "durable subscription `d` of topic `t` is 5010 events (2.0 KiB) behind, the oldest from 2s ago; nobody has \
                         been there for 1m 1s";
         assert_eq!(found(&topic), [expected]);
         topic.subscriptions[0].behind = 1;

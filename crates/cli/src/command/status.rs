@@ -120,7 +120,7 @@ fn described(overview: &Overview) -> Json {
         "lost": hub::lost(&totals.lost),
         "losses": texts(&totals.lost),
         "recent_losses": recent,
-        "dead_letters": sum(|topic| topic.kept_dead_letters),
+        "dead_letters": durable.map(|all| durable_rows::kept_dead_letters(all)),
         "dead_letters_since_start": overview.knows_recent.then_some(hub.dead_letters),
         "queued": totals.queued,
         "lag_seconds": totals.lag.max(lag.1) as f64 / 1e6,

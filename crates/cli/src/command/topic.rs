@@ -30,7 +30,7 @@ use floe::{Communicator, InvokeError, SystemException};
 use floe_hub::contracts::floe::{DurableTopicStatus, TopicTotals};
 use serde_json::json;
 
-use super::durable_rows::{bytes, lag_events, largest_lag, seconds};
+use super::durable_rows::{bytes, counted_events, lag_events, largest_lag, seconds};
 use crate::exit::{Exit, Failure};
 use crate::hub::HubArgument;
 use crate::output::{self, Output};
@@ -242,11 +242,11 @@ fn unread_text(topic: &DurableTopicStatus) -> Option<String> {
         count => format!(", and {count} others are behind too"),
     };
     Some(format!(
-        "durable subscription `{}` has not had {} events ({}){others}; the log has {} events ({})",
+        "durable subscription `{}` has not had {} ({}){others}; the log has {} ({})",
         most.name,
-        lag_events(most),
+        counted_events(lag_events(most)),
         bytes(most.lag_bytes),
-        topic.events,
+        counted_events(topic.events),
         bytes(topic.bytes)
     ))
 }

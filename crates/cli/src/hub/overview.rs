@@ -18,6 +18,8 @@ pub(crate) struct Overview {
     pub(crate) knows_recent: bool,
     /// Its durable topics; `None` from an older hub.
     pub(crate) durable: Option<Vec<DurableTopicStatus>>,
+    /// The problems that keep the hub from storing events and changes now. An older hub tells nothing.
+    pub(crate) storage_problems: Vec<String>,
 }
 
 impl HubArgument {
@@ -37,6 +39,7 @@ impl HubArgument {
                 hub,
                 knows_recent: true,
                 durable: self.durable_statuses(communicator).await?,
+                storage_problems: self.storage_problems(communicator).await?,
             }),
             Err(error) if tells_nothing(&error) => {
                 let status = self.status(communicator).await?;
@@ -46,8 +49,17 @@ impl HubArgument {
                     hub,
                     knows_recent: false,
                     durable: None,
+                    storage_problems: Vec::new(),
                 })
             }
+            Err(error) => Err(self.unanswered(error.into())),
+        }
+    }
+
+    async fn storage_problems(&self, communicator: &Communicator) -> Result<Vec<String>, Failure> {
+        match self.admin(communicator)?.storage_problems().await {
+            Ok(problems) => Ok(problems),
+            Err(error) if tells_nothing(&error) => Ok(Vec::new()),
             Err(error) => Err(self.unanswered(error.into())),
         }
     }

@@ -115,7 +115,7 @@ fn positions_are_shown_set_and_removed() {
     assert_eq!((number(&subscriber), number(&subscriber)), (3, 4));
     subscriber.end().ended(0);
     let start = std::time::Instant::now();
-    let expected = json!([{"name": "d", "position": 6, "pending": 0, "behind": 0, "expired": 0, "subscribers": 0}]);
+    let expected = json!([{"name": "d", "position": 6, "pending": 0, "behind": 0, "dropped": 0, "expired": 0, "subscribers": 0}]);
     while stage.positions(&hub) != expected {
         assert!(start.elapsed().as_secs() < 60, "{}", stage.positions(&hub));
     }
@@ -137,6 +137,51 @@ fn positions_are_shown_set_and_removed() {
     hub.run(&["topic", "position", "t", "d", "--remove"])
         .ended(0);
     assert_eq!(stage.positions(&hub), json!([]));
+}
+
+#[test]
+fn what_the_log_has_dropped_is_neither_behind_nor_pending() {
+    let stage = Stage::new("dropped");
+    let settings = "[topic.t]\ndurable = true\n[topic.t.retention]\nevents = 10\n";
+    let config = slice_file("durable-dropped.toml", settings);
+    let hub = Hub::with(&["--data", &stage.data, "--config", &config]);
+    let echo = Running::start(&["echo", "--listen", "tcp -h 127.0.0.1 -p 0"]);
+    let line = echo.line();
+    let echo_proxy = line.strip_prefix("ready ").expect("it says ready first");
+    let storm = slice_file("dropped-storm.ice", "#include <IceStorm/IceStorm.ice>");
+    let topic = hub.run(&["topic", "info", "t"]).ended(0).json()["proxy"].clone();
+    let topic = topic.as_str().expect("a proxy");
+    // It refuses each event once within the time of this test.
+    let qos = json!({"floe.durable": "refusing", "floe.backOff": "3600000"});
+    let parameters = json!({"qos": qos, "subscriber": echo_proxy}).to_string();
+    let call = ["call", topic, "subscribeAndGetPublisher", &parameters];
+    run(&[&call[..], &["--slice", &storm]].concat()).ended(0);
+    let away = stage.subscribe(&hub, &["--durable", "away", "-n", "1"]);
+    stage.publish(&hub, 0..1);
+    away.end().ended(0);
+    stage.publish(&hub, 1..25);
+    let begin = std::time::Instant::now();
+    let expected = [("away", 0, 10, 14), ("refusing", 10, 0, 15)];
+    let is_as_expected = |positions: &Json| {
+        expected
+            .iter()
+            .enumerate()
+            .all(|(at, (name, pending, behind, dropped))| {
+                let own = &positions[at];
+                let counts = [&own["pending"], &own["behind"], &own["dropped"]];
+                own["name"] == *name && counts == [&json!(pending), &json!(behind), &json!(dropped)]
+            })
+    };
+    while !is_as_expected(&stage.positions(&hub)) {
+        assert!(begin.elapsed().as_secs() < 60, "{}", stage.positions(&hub));
+    }
+    let info = hub
+        .run(&["topic", "info", "t", "--over", "0s"])
+        .ended(0)
+        .json();
+    for own in info["durable_subscriptions"].as_array().expect("a list") {
+        assert_eq!(own["lag_events"], 10, "{info}");
+    }
 }
 
 #[test]
@@ -439,8 +484,16 @@ fn a_hub_that_keeps_nothing_on_disk_says_that_there_is_nothing_to_back_up() {
     let hub = Hub::start();
     let folder = env!("CARGO_TARGET_TMPDIR");
     let copy = format!("{folder}/backup-of-nothing-{}", std::process::id());
-    hub.run(&["backup", &copy])
-        .ended(5)
-        .said("--data DIRECTORY");
-    let _ = std::fs::remove_dir_all(&copy);
+    // What the first attempt has begun does not stand in the way of the second, nor is a folder of somebody else removed.
+    for _ in 0..2 {
+        hub.run(&["backup", &copy])
+            .ended(5)
+            .said("--data DIRECTORY");
+        assert!(!std::path::Path::new(&copy).exists());
+    }
+    std::fs::create_dir(&copy).expect("it is not there");
+    hub.run(&["backup", &copy]).ended(5);
+    let mut left = std::fs::read_dir(&copy).expect("it is there");
+    assert!(left.next().is_none());
+    std::fs::remove_dir(&copy).expect("it is empty");
 }

@@ -322,3 +322,36 @@ fn all_metrics_of_the_alert_rules_and_of_durable_topics_on_the_dashboard_exist()
         );
     }
 }
+
+#[test]
+fn events_that_cannot_be_stored_are_in_every_view_until_they_can() {
+    let stage = Stage::new("unstored");
+    let hub = &stage.hub;
+    stage.publish("1");
+    hub.run(&["status", "--exit-code"]).ended(0);
+    // The hub notices within a second that the files are gone, and refuses events.
+    let log = format!("{}/topics/t/log", stage.data);
+    let kept = format!("{}/topics/t/log.kept", stage.data);
+    std::fs::rename(&log, &kept).expect("the log is there");
+    let begin = std::time::Instant::now();
+    let publish = ["pub", "t", "counted", "7", "--slice", &stage.contract];
+    while hub.run(&publish).code == Some(0) {
+        assert!(begin.elapsed().as_secs() < 60, "events are still taken");
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    let expected = "the last events of topic \"t\" could not be stored: ";
+    let status = hub.run(&["status", "--exit-code", "-o", "json"]);
+    let status = status.ended(100).json();
+    let first = status["problems"][0].as_str().expect("a text");
+    assert!(first.starts_with(expected), "{status}");
+    let doctor = hub.run(&["doctor", "-o", "table"]).ended(100).stdout;
+    assert!(doctor.contains(expected), "{doctor}");
+    let metrics = get(&metrics_address(&hub.process), "/metrics");
+    assert!(
+        metrics.contains("\nfloe_hub_storage_problems 1\n"),
+        "{metrics}"
+    );
+    std::fs::rename(&kept, &log).expect("it is ours");
+    hub.run(&publish).ended(0);
+    hub.run(&["status", "--exit-code"]).ended(0);
+}

@@ -13,6 +13,7 @@ mod command;
 mod config;
 mod container;
 mod contexts;
+mod dead_letters;
 mod demo;
 mod durable;
 mod durable_views;

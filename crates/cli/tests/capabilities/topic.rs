@@ -329,3 +329,30 @@ fn several_topics_are_all_tried() {
     let left = hub.run(&["topic", "list", "-o", "raw"]).ended(0);
     assert_eq!(left.stdout, "b\n");
 }
+
+#[test]
+fn links_that_fill_more_than_a_message_are_shown() {
+    let settings = "[connections]\nmessage-bytes = \"16 KiB\"\n";
+    let config = slice_file("many-links.toml", settings);
+    let hub = Hub::with(&["--transient", "--config", &config]);
+    let names: Vec<_> = (0..20)
+        .map(|number| format!("{}-{number}", "x".repeat(400)))
+        .collect();
+    let all = names.iter().map(String::as_str);
+    let create = ["topic", "create", "t"].into_iter().chain(all);
+    hub.run(&create.collect::<Vec<_>>()).ended(0);
+    for name in &names {
+        hub.run(&["topic", "link", "t", name, "7"]).ended(0);
+    }
+    let info = hub.run(&["topic", "info", "t", "--over", "0s", "-o", "json"]);
+    let info = info.ended(0).json();
+    let links = info["links"].as_array().expect("a list");
+    let shown: Vec<_> = links
+        .iter()
+        .map(|it| (it["name"].as_str(), it["cost"].as_i64()))
+        .collect();
+    let expected: Vec<_> = names.iter().map(|it| (Some(&**it), Some(7))).collect();
+    assert_eq!(shown, expected);
+    let identity = format!("IceStorm/topic.{}", names[0]);
+    assert_eq!(links[0]["identity"], identity.as_str());
+}

@@ -495,6 +495,15 @@ impl HubAdminProxy {
             Ok((returned, next))
         })
     }
+
+    /// Tells what keeps the hub from storing events and changes now, as far as it has noticed: a full disk, for example. What
+    /// has been lost or waits is not among it.
+    ///
+    /// - returns A sentence for each problem; none if all is well. Of many, the first ones.
+    pub fn storage_problems(&self) -> Call<'_, contracts::ice::StringSeq, InvokeError, ()> {
+        const OPERATION: codegen::OperationInfo = codegen::idempotent("storageProblems", true);
+        codegen::call(&self.0, &OPERATION, (), codegen::one)
+    }
 }
 
 codegen::servant! {
@@ -610,6 +619,15 @@ codegen::servant! {
             from: i64,
             current: &Current,
         ) -> Result<(BackpressureSeq, i64), IceStormNoSuchTopicError>;
+
+        /// Tells what keeps the hub from storing events and changes now, as far as it has noticed: a full disk, for example. What
+        /// has been lost or waits is not among it.
+        ///
+        /// - returns A sentence for each problem; none if all is well. Of many, the first ones.
+        async fn storage_problems(
+            &self,
+            current: &Current,
+        ) -> Result<contracts::ice::StringSeq, InvokeError>;
     }
 }
 
@@ -717,6 +735,14 @@ impl<S: HubAdmin> codegen::Answer for HubAdminDispatcher<S> {
                     encoder.put(next);
                     encoder.put(returned);
                 })
+            }
+            b"storageProblems" => {
+                request.decode_nothing(OperationMode::Idempotent)?;
+                let result = <S as HubAdmin>::storage_problems(
+                    &self.servant,
+                    request.current(),
+                ).await;
+                codegen::reply(request, result, codegen::put_one)
             }
             _ => codegen::builtin(
                 request,

@@ -70,6 +70,11 @@ pub trait EventLog: fmt::Debug + Send + Sync {
     /// Returns a summary of what the log holds now.
     fn contents(&self) -> Contents;
 
+    /// Why the last events could not be kept; `None` if they were.
+    fn failure(&self) -> Option<LogError> {
+        None
+    }
+
     /// How much of what the retention keeps comes from this sequence on, in percent. At 100, the next events that are published
     /// drop those at the sequence. It is 0 if nothing is ever dropped.
     fn percent_kept_from(&self, from: u64, now: EventTime) -> u64;

@@ -117,6 +117,8 @@ struct AppendQueue {
     is_released: bool,
     /// Acknowledged events that were lost.
     lost: u64,
+    /// Why the last commit failed, if it did.
+    failure: Option<LogError>,
 }
 
 /// An append that waits to be written.
@@ -161,6 +163,7 @@ impl SegmentLog {
                 is_closed: false,
                 is_released: false,
                 lost: 0,
+                failure: None,
             }),
             readers: Mutex::default(),
             catalog: RwLock::new(opened.catalog),
@@ -230,6 +233,10 @@ impl EventLog for SegmentLog {
             bytes: catalog.bytes(),
             lost,
         }
+    }
+
+    fn failure(&self) -> Option<LogError> {
+        self.shared.queue().failure.clone()
     }
 
     fn percent_kept_from(&self, from: u64, now: EventTime) -> u64 {

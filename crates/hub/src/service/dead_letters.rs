@@ -6,7 +6,7 @@ use std::time::Instant;
 use floe::forwarding::HOPS_KEY;
 
 use super::directory::ObjectDirectory;
-use super::durable::Reader;
+use super::durable::{DeadLetterTopic, Reader};
 use super::one_line::OneLine;
 use crate::core::durable::{Absence, LEVEL_KEY, NUMBER_KEY, PUBLISHER_KEY};
 use crate::core::{HOPS_MAX, LIFESPAN_KEY, next_hop, value_of, with_entries};
@@ -78,11 +78,18 @@ pub(super) async fn store(
     let Some((time, event)) = reader.event(sequence).await? else {
         return Ok(DeadLetter::Trimmed);
     };
-    let name = reader.dead_letters();
-    let topic = name.as_ref().and_then(|name| directory.topic(name));
+    let target = reader.dead_letter_topic();
+    let name = target.as_ref().map_or("", |target| target.name());
+    // Who has chosen the topic may have lost the right to publish there.
+    let allowed = target.as_ref().map_or(Ok(()), DeadLetterTopic::check);
+    allowed.map_err(|error| {
+        format!("the subscription may not publish to {name:?}, which it has chosen: {error}")
+    })?;
+    let topic = directory.topic(name);
     let Some(topic) = topic.filter(|topic| topic.log().is_some()) else {
-        let name = name.unwrap_or_default();
-        return Err(format!("there is no durable topic {name:?}"));
+        return Err(format!(
+            "there is no durable topic {name:?}: create it with `floe topic create --durable`"
+        ));
     };
     let next_hop = next_hop(event.as_bytes()).map_err(|error| error.to_string())?;
     let Some(hops) = next_hop else {

@@ -11,6 +11,7 @@ use super::listeners::Listeners;
 use super::observe::{durable, loss_watch, status};
 use super::queue_memory;
 use super::registry::{Adapters, Registry};
+use super::reserve_watch;
 use super::servants;
 use crate::contracts::floe::{DurableTopicStatus, HubStatus, TopicStatus, TopicTotals};
 use crate::core::LimitUse;
@@ -58,6 +59,7 @@ impl Hub {
         };
         tokio::spawn(queue_memory::watch(Arc::downgrade(&registry)));
         tokio::spawn(loss_watch::watch(Arc::downgrade(&registry)));
+        tokio::spawn(reserve_watch::watch(Arc::downgrade(&registry)));
         // From here on an early return drops the hub, which ends it.
         let hub = Self {
             listeners,
@@ -271,6 +273,11 @@ impl HubView {
             Some(status)
         };
         Some(registry.directory().topics().filter_map(of).collect())
+    }
+
+    /// The problems that keep the hub from storing changes and events now, as far as it has noticed; a sentence each. It may wait for the disk.
+    pub fn storage_problems(&self) -> Option<Vec<String>> {
+        Some(self.0.upgrade()?.storage_problems())
     }
 
     /// The status of a topic and its subscribers now; `None` also if there is no topic of this name.

@@ -20,6 +20,7 @@
 //! - `registry.rs`: every change to topics, subscriptions and links
 //! - `backup.rs`: copies what the hub keeps on disk, while it goes on
 //! - `queue_memory.rs`: keeps all queues together within their memory
+//! - `reserve_watch.rs`: takes the reserve of the disk again
 //! - `recent_losses.rs`: where and when events were lost
 //! - `observe/`: status and metrics
 //! - `servants/`: the objects that peers invoke
@@ -47,6 +48,7 @@ mod pace;
 mod queue_memory;
 mod recent_losses;
 mod registry;
+mod reserve_watch;
 mod servants;
 mod subscriber;
 mod subscribers;

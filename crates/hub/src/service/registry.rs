@@ -62,6 +62,8 @@ pub(crate) struct Registry {
     counts: RecipientCounts,
     /// The bytes that each queue may have at most while all of them together have too much; 0 otherwise.
     queue_cut: AtomicU64,
+    /// Why the last change could not be stored, if it could not.
+    store_failure: Mutex<Option<String>>,
 }
 
 /// The adapters at which clients find the objects of a hub.
@@ -141,6 +143,7 @@ impl Registry {
             guard,
             counts: RecipientCounts::default(),
             queue_cut: AtomicU64::new(0),
+            store_failure: Mutex::default(),
             settings: LiveSettings::new(settings),
             adapters: OnceLock::new(),
             started: Instant::now(),
@@ -263,6 +266,26 @@ impl Registry {
         let copy = changes.store.copy()?;
         let topics = self.directory.topics();
         Ok((copy, topics.filter(|topic| topic.is_durable()).collect()))
+    }
+
+    /// The problems that keep the hub from storing changes and events now, as far as it has noticed; a sentence each. It waits for the disk.
+    pub(crate) fn storage_problems(&self) -> Vec<String> {
+        let of_store = self.lock_changes().store.problem();
+        let of_change = self.store_failure.lock().clone();
+        let of_change =
+            of_change.map(|error| format!("the last change could not be stored: {error}"));
+        let of_logs = self.directory.topics().filter_map(|topic| {
+            let failure = topic.log()?.failure()?;
+            Some(format!(
+                "the last events of topic {:?} could not be stored: {failure}",
+                topic.name()
+            ))
+        });
+        of_store
+            .into_iter()
+            .chain(of_change)
+            .chain(of_logs)
+            .collect()
     }
 
     /// The files of a durable topic as they are now. It waits for the disk.
@@ -465,6 +488,7 @@ impl Registry {
     /// Commits changes, all of them or none. The log and the caller both get an error.
     fn apply(&self, changes: &mut Changes, all: &[Change<'_>]) -> Result<(), StoreError> {
         let applied = changes.store.apply(all);
+        *self.store_failure.lock() = applied.as_ref().err().map(StoreError::to_string);
         if let Err(error) = &applied
             && !self.deliveries.are_aborted()
         {

@@ -14,9 +14,12 @@ impl Encode for StoredSubscription {
     fn encode(&self, encoder: &mut Encoder<'_>) {
         Reference::encode_nilable(Some(&self.subscriber), encoder);
         encoder.put(&self.qos);
-        // Without a user, the record is as earlier hubs wrote it.
-        if let Some(user) = &self.user {
-            encoder.string(user);
+        // Without a user and a chooser, the record is as earlier hubs wrote it.
+        if self.user.is_some() || self.chooser.is_some() {
+            encoder.string(self.user.as_deref().unwrap_or_default());
+        }
+        if let Some(chooser) = &self.chooser {
+            encoder.put(chooser);
         }
     }
 }
@@ -71,11 +74,18 @@ pub(super) fn decode_subscription(bytes: &[u8]) -> Result<StoredSubscription, De
     let subscriber = Reference::decode_nilable(&mut decoder)?.unwrap_or_else(nil_reference);
     let qos = Decode::decode(&mut decoder)?;
     let user = decode_user(&mut decoder)?;
+    let chooser = match decoder.remaining() {
+        0 => None,
+        _ => Some(decode_caller(&mut decoder)?),
+    };
     decoder.finish_exact("subscription")?;
+    // An empty name in front of a chooser is none. Earlier hubs may have stored one.
+    let user = user.filter(|user| !user.is_empty() || chooser.is_none());
     Ok(StoredSubscription {
         subscriber,
         qos,
         user,
+        chooser,
     })
 }
 

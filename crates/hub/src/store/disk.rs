@@ -179,6 +179,11 @@ impl Store for Disk {
         Ok(path)
     }
 
+    fn problem(&mut self) -> Option<String> {
+        self.reserve.refill();
+        self.reserve.problem()
+    }
+
     fn is_slow(&self) -> bool {
         true
     }

@@ -54,6 +54,11 @@ pub(crate) trait Store: Send {
     /// [`StoreError`] if nothing is kept, or the system refuses.
     fn copy(&mut self) -> Result<PathBuf, StoreError>;
 
+    /// The problem that keeps it from storing changes, or soon will, as far as it knows. It may wait for the disk.
+    fn problem(&mut self) -> Option<String> {
+        None
+    }
+
     /// Returns true if [`Store::apply`] may block a thread until other tasks suffer.
     fn is_slow(&self) -> bool;
 }
@@ -113,6 +118,8 @@ pub(crate) struct StoredSubscription {
     pub(crate) qos: BTreeMap<String, String>,
     /// The user who subscribed it, if the hub knew.
     pub(crate) user: Option<String>,
+    /// The caller who has chosen the topic for its dead letters; `None` if nobody has, and for subscriptions of earlier hubs.
+    pub(crate) chooser: Option<StoredCaller>,
 }
 
 /// A stored link.

@@ -55,10 +55,26 @@ impl Reserve {
         }
     }
 
+    /// Says that the space was given up; `None` if it is held.
+    pub(crate) fn problem(&self) -> Option<String> {
+        let folder = self.path.parent().unwrap_or(&self.path).display();
+        (!self.is_held()).then(|| {
+            format!(
+                "the disk with \"{folder}\" is full: no change of topics and subscriptions may be stored until there is room for {} MiB; \
+                 free space there, or destroy topics",
+                Self::LEN >> 20
+            )
+        })
+    }
+
+    fn is_held(&self) -> bool {
+        fs::metadata(&self.path).is_ok_and(|it| it.len() == Self::LEN as u64)
+    }
+
     /// Takes the space again if it was given up and there is room.
     pub(crate) fn refill(&self) {
-        let is_there = fs::metadata(&self.path).is_ok_and(|it| it.len() == Self::LEN as u64);
-        if is_there {
+        let folder = self.path.parent().unwrap_or(&self.path);
+        if self.is_held() || !has_room(folder) {
             return;
         }
         let new = self.path.with_file_name(Self::NEW_NAME);
@@ -70,6 +86,19 @@ impl Reserve {
             );
         }
     }
+}
+
+/// Returns true if the disk has room for the file and for something beside it, or the system does not tell. An attempt to
+/// write the file takes the last space from others for a moment.
+#[cfg(target_os = "linux")]
+fn has_room(folder: &Path) -> bool {
+    let room = rustix::fs::statvfs(folder).map(|it| it.f_bavail.saturating_mul(it.f_frsize));
+    room.is_ok_and(|room| room > Reserve::LEN as u64 * 3 / 2) || room.is_err()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn has_room(_folder: &Path) -> bool {
+    true
 }
 
 /// Writes the file. Its bytes look random, because a file system that compresses would keep no space for zeros.
@@ -116,5 +145,27 @@ pub(crate) mod faults {
             true => Err(io::ErrorKind::StorageFull.into()),
             false => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reserve_that_cannot_be_taken_again_is_a_problem_until_it_can() {
+        let folder = std::env::temp_dir().join(format!("floe-reserve-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder");
+        let reserve = Reserve::new(&folder);
+        assert!(reserve.problem().is_some());
+        faults::IS_FULL.set(true);
+        reserve.refill();
+        let problem = reserve.problem().expect("the disk is full");
+        assert!(problem.contains("is full"), "{problem}");
+        faults::IS_FULL.set(false);
+        reserve.refill();
+        assert_eq!(reserve.problem(), None);
+        assert!(reserve.give_up() && reserve.problem().is_some());
+        fs::remove_dir_all(&folder).expect("it is ours");
     }
 }

@@ -109,11 +109,12 @@ async fn what_no_rule_allows_is_refused_whatever_the_operation() {
     refusal(soon(admin.topic_status("a")).await);
     refusal(soon(admin.status()).await);
     refusal(soon(admin.totals()).await);
+    refusal(soon(admin.storage_problems()).await);
     let backup = BackupProxy::from_proxy(world.object(floe_hub::BACKUP));
     refusal(soon(backup.begin()).await);
     refusal(soon(backup.next("1", 0)).await);
     refusal(soon(backup.end("1")).await);
-    assert_eq!(world.hub.view().refused(), Some(19));
+    assert_eq!(world.hub.view().refused(), Some(20));
     // Allowed calls still succeed: a caller finds a topic if it may do anything with it.
     let found = soon(world.manager.retrieve("a")).await;
     found.expect("it is found");
@@ -436,6 +437,60 @@ async fn a_topic_for_dead_letters_is_created_only_for_a_caller_that_may_create_i
     soon(topic.subscribe_and_get_publisher(&wishes, Some(&proxy)))
         .await
         .expect("it may create the topic now");
+    subscribers.stop().await;
+    world.shut_down().await;
+}
+
+#[tokio::test]
+async fn who_has_chosen_a_topic_for_dead_letters_must_be_allowed_to_publish_there_after_a_reload() {
+    let directory = Directory::new();
+    let all_of_t = "[[access.rule]]\nanyone = true\nallow = \"*\"\ntopics = \"t\"\n";
+    let chosen = |actions: &str| {
+        let rule =
+            format!("[[access.rule]]\nanyone = true\nallow = [{actions}]\ntopics = \"chosen\"\n");
+        rules(&format!("{all_of_t}{rule}"))
+    };
+    let may_publish = chosen("\"create\", \"observe\", \"publish\"");
+    let world = hub_with(&directory.0, set(&may_publish)).await;
+    let subscribers = Subscribers::start().await;
+    let (proxy, _inbox) = subscribers.add("s");
+    let wishes = [
+        DURABLE,
+        &[("floe.attempts", "1"), ("floe.deadLetters", "chosen")],
+    ];
+    let (topic, wishes) = (topic(&world, "t"), qos(&wishes.concat()));
+    let subscribed = soon(topic.subscribe_and_get_publisher(&wishes, Some(&proxy))).await;
+    subscribed.expect("the topic is created with it");
+    let topics = DurableTopicsProxy::from_proxy(world.object(floe_hub::DURABLE_TOPICS));
+    let letters = async || {
+        let contents = soon(topics.contents("chosen")).await;
+        contents.expect("a topic").events
+    };
+    let publisher = publisher(&world, "t");
+    let throw = async || {
+        let thrown = publish_with(&publisher, "throw", &[]).await;
+        thrown.expect("it is stored");
+    };
+    let reload = async |access: &Arc<Access>| {
+        let mut settings = HubSettings::default();
+        settings.access = access.clone();
+        soon(world.hub.reconfigure(settings)).await;
+    };
+    throw().await;
+    while letters().await != 1 {
+        tokio::task::yield_now().await;
+    }
+    reload(&chosen("\"observe\"")).await;
+    throw().await;
+    while world.hub.view().refused() == Some(0) {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(letters().await, 1, "nothing may be published there");
+    // It waits, and becomes a dead letter when that is allowed again.
+    reload(&may_publish).await;
+    while letters().await != 2 {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
     subscribers.stop().await;
     world.shut_down().await;
 }

@@ -1,6 +1,8 @@
 //! A program sees the log after one line of set-up.
 
-use std::process::Command;
+use std::io::Read;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use floe::dispatch::dispatch_fn;
 use floe::{Communicator, EncodeError, InvokeError, Proxy, SystemException};
@@ -34,6 +36,47 @@ async fn a_reply_that_cannot_be_encoded_is_a_line_on_standard_error() {
         "maker",
     ] {
         assert!(line.contains(part), "expected {part}, got {line}");
+    }
+}
+
+/// In the process that this test starts it is the program which logs.
+#[test]
+fn a_program_goes_on_though_nobody_reads_its_standard_error() {
+    if std::env::var_os(PROGRAM).is_some() {
+        return log_more_than_a_pipe_takes();
+    }
+    let itself = std::env::current_exe().expect("the program of these tests");
+    let mut program = Command::new(itself);
+    program.env(PROGRAM, "1").args([
+        "logging::a_program_goes_on_though_nobody_reads_its_standard_error",
+        "--exact",
+        "--nocapture",
+    ]);
+    let pipes = program.stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut running = pipes.spawn().expect("it starts");
+    let start = Instant::now();
+    let ended = loop {
+        if let Some(ended) = running.try_wait().expect("it is ours") {
+            break ended;
+        }
+        if start.elapsed() > Duration::from_secs(60) {
+            running.kill().expect("it is ours");
+            panic!("the program waits for its log");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert!(ended.success());
+    let mut pipe = running.stderr.take().expect("a pipe");
+    let mut lines = String::new();
+    pipe.read_to_string(&mut lines).expect("text");
+    assert!(lines.contains("line 0 "), "{lines}");
+}
+
+/// A pipe takes 64 KiB.
+fn log_more_than_a_pipe_takes() {
+    floe::log_to_stderr();
+    for number in 0..3000 {
+        tracing::warn!("line {number} {}", "x".repeat(1000));
     }
 }
 

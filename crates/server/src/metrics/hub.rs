@@ -44,6 +44,8 @@ pub(super) struct Look {
     latencies: Option<HubLatencies>,
     /// The durable topics, with some of their subscriptions.
     durable: Vec<DurableTopicStatus>,
+    /// How many things keep the hub from storing.
+    storage_problems: i64,
 }
 
 impl Look {
@@ -77,6 +79,7 @@ impl Look {
             held: held.collect(),
             latencies: view.latencies(),
             durable: view.durable_topics(SUBSCRIPTION_MAX)?,
+            storage_problems: i64::try_from(view.storage_problems()?.len()).unwrap_or(i64::MAX),
             refused,
             limits,
             hub,
@@ -109,6 +112,8 @@ impl Collector for Look {
         rows.hub(&self.hub, self.topic_count)?;
         let help = "Requests refused by the rules of access";
         rows.counter("floe_hub_requests_refused", help, self.refused)?;
+        let help = "What keeps the hub from storing changes and events now; `floe status` names it";
+        rows.gauge("floe_hub_storage_problems", help, self.storage_problems)?;
         rows.limits(&self.limits)?;
         rows.all(&self.all)?;
         rows.topics(&self.hub.topics, self.others.as_ref())?;

@@ -4,14 +4,14 @@ use clap::Args;
 use floe::{Communicator, InvokeError, SystemException};
 use floe_hub::contracts::floe::{
     BadRequestOrIceStormNoSuchTopicOrNoSuchSubscriptionOrNotDurableError as SetError,
-    DurableTopicStatus, DurableTopicsProxy,
+    DurableSubscriptionStatus, DurableTopicStatus, DurableTopicsProxy,
     IceStormNoSuchTopicOrNoSuchSubscriptionOrNotDurableError as RemoveError,
     IceStormNoSuchTopicOrNotDurableError as LogError, IceStormTopicExistsError, LogContents,
-    SubscriptionPosition,
 };
 use serde_json::json;
 
 use super::Access;
+use crate::command::durable_rows::counted_events;
 use crate::exit::{Exit, Failure};
 use crate::hub::{HubArgument, no_topic};
 use crate::output::{self, Output};
@@ -45,8 +45,9 @@ pub(super) async fn create(
 
 /// Shows the positions of the durable subscriptions of a topic, or sets one of them
 ///
-/// `position` is the first event that a subscription has not acknowledged. `behind` is the number of events that were
-/// not sent to it yet.
+/// `position` is the first event that a subscription has not acknowledged, `pending` the number of those that were sent to it and are
+/// not acknowledged, and `behind` the number of events of the log that were not sent to it yet. `dropped` counts those that were not
+/// sent to it and that the log has not any more.
 /// Exit code 4: no such topic or subscription, or the topic is not durable.
 #[derive(Debug, Args)]
 pub(crate) struct Position {
@@ -121,14 +122,14 @@ impl Position {
     ) -> Result<(), Failure> {
         let hub = &self.access.hub;
         // There may be more subscriptions than fit into a message.
-        let contents = match hub.durable_status(communicator, &self.topic).await? {
-            Some(status) => contents_of(status),
+        let status = match hub.durable_status(communicator, &self.topic).await? {
+            Some(status) => status,
             None => {
                 let contents = topics.contents(&self.topic).await;
-                contents.map_err(|error| log_failed(hub, error))?
+                status_of(contents.map_err(|error| log_failed(hub, error))?)
             }
         };
-        let wanted = contents
+        let wanted = status
             .subscriptions
             .iter()
             .filter(|it| self.name.as_ref().is_none_or(|name| *name == it.name));
@@ -139,6 +140,7 @@ impl Position {
                     "position": it.position,
                     "pending": it.pending,
                     "behind": it.behind,
+                    "dropped": it.dropped,
                     "expired": it.expired,
                     "subscribers": it.subscribers,
                 })
@@ -147,41 +149,54 @@ impl Position {
         if let Some(name) = self.name.as_ref().filter(|_| rows.is_empty()) {
             return Err(no_subscription(&self.topic, name));
         }
-        output::talk(match contents.events {
-            0 => format!("the log is empty; the next event is {}", contents.next),
+        output::talk(match status.events {
+            0 => format!("the log is empty; the next event is {}", status.next),
             events => format!(
-                "the log has {events} events: {} to {}, {} bytes",
-                contents.first,
-                contents.next - 1,
-                contents.bytes
+                "the log has {}: {} to {}, {} bytes",
+                counted_events(events),
+                status.first,
+                status.next - 1,
+                status.bytes
             ),
         });
         output.rows(
-            &["name", "position", "pending", "behind", "subscribers"],
+            &[
+                "name",
+                "position",
+                "pending",
+                "behind",
+                "dropped",
+                "subscribers",
+            ],
             &rows,
         )
     }
 }
 
-/// The part of a status that an older hub reports.
-fn contents_of(status: DurableTopicStatus) -> LogContents {
-    let subscriptions = status.subscriptions.into_iter();
-    LogContents {
-        first: status.first,
-        next: status.next,
-        events: status.events,
-        bytes: status.bytes,
+/// The status as far as an older hub reports it. It does not tell what the log has dropped, but where its first event is.
+fn status_of(contents: LogContents) -> DurableTopicStatus {
+    let subscriptions = contents.subscriptions.into_iter();
+    DurableTopicStatus {
+        first: contents.first,
+        next: contents.next,
+        events: contents.events,
+        bytes: contents.bytes,
         subscriptions: subscriptions
-            .map(|own| SubscriptionPosition {
-                name: own.name,
-                position: own.position,
-                pending: own.pending,
-                behind: own.behind.saturating_add(own.dropped),
-                subscribers: own.subscribers,
-                expired: own.expired,
-                ..SubscriptionPosition::default()
+            .map(|own| {
+                let dropped = contents.first.saturating_sub(own.next).max(0);
+                DurableSubscriptionStatus {
+                    name: own.name,
+                    position: own.position,
+                    pending: own.pending,
+                    behind: own.behind,
+                    dropped,
+                    subscribers: own.subscribers,
+                    expired: own.expired,
+                    ..DurableSubscriptionStatus::default()
+                }
             })
             .collect(),
+        ..DurableTopicStatus::default()
     }
 }
 

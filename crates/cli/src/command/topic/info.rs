@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use clap::Args;
-use floe::contracts::ice_storm::{LinkInfo, TopicProxy};
-use floe::{Communicator, InvokeError, TypedProxy};
+use floe::contracts::ice_storm::TopicProxy;
+use floe::{Communicator, InvokeError, Proxy, TypedProxy};
 use floe_hub::contracts::floe::{Backpressure, DurableTopicStatus, TopicStatus};
 use serde_json::{Value as Json, json};
 
@@ -46,9 +46,9 @@ impl Info {
     ) -> Result<(), Failure> {
         let Access { hub, .. } = &self.access;
         let topic = hub.topic(communicator, &self.name).await?;
-        let about = about(&self.name, &topic).await;
-        let mut about = about.map_err(|error| hub.unanswered(error.into()))?;
         let (status, rates) = self.look(communicator).await?;
+        let about = about(&self.name, &topic, status.as_ref()).await;
+        let mut about = about.map_err(|error| hub.unanswered(error.into()))?;
         let info = match &status {
             Some(_) => None,
             None => hub.topic_info(communicator, &self.name).await?,
@@ -201,22 +201,45 @@ fn held_by(backpressure: &[Backpressure], row: &Json) -> Json {
 const UNKNOWN: &str = "published, forwarded, delivered, lost, and the state, queue and losses of subscribers are not known: \
                        this is no Floe hub";
 
-/// Asks for the description of a topic that any event service which speaks IceStorm gives.
-async fn about(name: &str, topic: &TopicProxy) -> Result<Json, InvokeError> {
+/// Describes a topic as any event service which speaks IceStorm does. A Floe hub has told of its links among the subscribers, which
+/// come in pages; all links in one answer may be too long.
+async fn about(
+    name: &str,
+    topic: &TopicProxy,
+    status: Option<&TopicStatus>,
+) -> Result<Json, InvokeError> {
     let publisher = topic.get_publisher().await?;
-    let links = topic.get_link_info_seq().await?;
+    let links: Vec<_> = match status {
+        Some(status) => {
+            let subscribers = status.subscribers.iter().map(|own| &own.info);
+            let links = subscribers.filter(|info| info.is_link);
+            links
+                .map(|info| link_json(&info.subscriber, info.cost))
+                .collect()
+        }
+        None => {
+            let links = topic.get_link_info_seq().await?;
+            let links = links.iter();
+            links
+                .map(|link| link_json(link.the_topic.as_proxy(), link.cost))
+                .collect()
+        }
+    };
     Ok(json!({
         "name": name,
         "proxy": readable(&topic.as_proxy().to_string()),
         "publisher": readable(&publisher.to_string()),
-        "links": links.iter().map(link_json).collect::<Vec<_>>(),
+        "links": links,
     }))
 }
 
-fn link_json(link: &LinkInfo) -> Json {
+fn link_json(topic: &Proxy, cost: i32) -> Json {
+    let identity = &topic.reference().identity;
+    // The objects of topics are named so, here and in IceStorm.
+    let name = identity.name.strip_prefix("topic.");
     json!({
-        "name": link.name,
-        "cost": link.cost,
-        "identity": link.the_topic.as_proxy().reference().identity.to_string(),
+        "name": name.unwrap_or(&identity.name),
+        "cost": cost,
+        "identity": identity.to_string(),
     })
 }

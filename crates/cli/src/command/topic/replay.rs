@@ -229,9 +229,11 @@ pub(crate) fn remove_number(context: &mut Context) {
 /// The entries with which a publisher numbers its events.
 const NUMBER: [&str; 2] = ["floe.publisher", "floe.publisherSequence"];
 
-/// The acknowledgement that the publisher wished for, and what a dead letter says of itself, which is not true any more.
-const REMOVED: [&str; 8] = [
+/// The acknowledgement that the publisher wished for, and what a dead letter says of itself, which is not true any more; also the
+/// count of hubs that it has passed: who publishes it again on purpose begins a new journey.
+const REMOVED: [&str; 9] = [
     "floe.acknowledge",
+    floe::forwarding::HOPS_KEY,
     "floe.deadTopic",
     "floe.deadSubscription",
     "floe.deadSequence",

@@ -186,6 +186,11 @@ impl SubscriptionPosition {
         self.pending.len()
     }
 
+    /// How many events before this one wait for another attempt.
+    pub(crate) fn waiting_before(&self, sequence: u64) -> usize {
+        self.waiting.range(..sequence).count()
+    }
+
     /// Returns true if an event is pending.
     pub(crate) fn is_pending(&self, sequence: u64) -> bool {
         self.pending.get(sequence).is_some()

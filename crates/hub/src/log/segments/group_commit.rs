@@ -82,6 +82,7 @@ impl GroupCommit {
             _ => {}
         }
         self.is_failing = result.is_err();
+        shared.queue().failure = result.as_ref().err().cloned();
         result
     }
 

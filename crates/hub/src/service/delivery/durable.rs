@@ -469,7 +469,8 @@ impl DurableDelivery<'_> {
                         count(&|subscription| subscription.handle_unread(1));
                         self.reader.handle_acknowledged([sequence].into_iter());
                         tracing::warn!(
-                            "event {sequence} is a dead letter, because {name} did not take it {attempts} times: {reason}"
+                            "event {sequence} is a dead letter, because {name} did not take it in {}: {reason}",
+                            counted_attempts(attempts)
                         );
                     }
                     Ok(DeadLetter::HopLimit) => {
@@ -646,6 +647,14 @@ impl<'a> Unsent<'a> {
 
     fn clear(&mut self) {
         self.sequences.clear();
+    }
+}
+
+/// A number of attempts, for people.
+fn counted_attempts(count: u32) -> String {
+    match count {
+        1 => "1 attempt".to_owned(),
+        count => format!("{count} attempts"),
     }
 }
 

@@ -10,10 +10,12 @@
 //! - `progress.rs`: the progress of a durable subscription, for observers
 //! - `expiry_clock.rs`: which events are too old to be delivered
 //! - `sticky_events.rs`: events of a sticky subscription that wait for the members that get their keys
+//! - `dead_letter_topic.rs`: where the events go that cannot be delivered, and who has chosen that
 //! - `position_saver.rs`: keeps the file of a position up to date
 //! - `position_file.rs`: stores a position
 
 mod arrivals;
+mod dead_letter_topic;
 mod delivery;
 mod expiry_clock;
 mod feed;
@@ -29,6 +31,7 @@ mod reader_state;
 mod sticky_events;
 mod topic_log;
 
+pub(crate) use dead_letter_topic::DeadLetterTopic;
 pub(crate) use delivery::{Batch, Delivery, HasRead, Readable, ToRead};
 pub(crate) use folders::{KeptFile, LogFolders};
 pub(crate) use progress::SubscriptionLag;

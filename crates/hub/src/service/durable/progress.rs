@@ -23,9 +23,11 @@ pub(crate) struct Progress {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct SubscriptionLag {
     pub(crate) progress: Progress,
-    /// Events of the log that were never delivered.
+    /// Events that were never delivered, of the log or read from it before they were dropped.
     pub(crate) behind: u64,
-    /// Events that were never delivered, and that the log has not any more.
+    /// Events that were delivered and are not acknowledged, without those that wait for another attempt in vain.
+    pub(crate) pending: u64,
+    /// Events that are not acknowledged, and that the log has not any more.
     pub(crate) dropped: u64,
     /// The bytes of the events that are not acknowledged.
     pub(crate) bytes: u64,

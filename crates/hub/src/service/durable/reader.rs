@@ -10,6 +10,7 @@ use floe::forwarding::Event;
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
+use super::dead_letter_topic::DeadLetterTopic;
 use super::delivery::{Batch, Delivery, HasRead, ToRead};
 use super::expiry_clock::ExpiryClock;
 use super::feed::Feed;
@@ -155,14 +156,25 @@ impl Reader {
 
     /// The name of the topic for events that cannot be delivered.
     pub(crate) fn dead_letters(&self) -> Option<String> {
+        let topic = self.dead_letter_topic()?;
+        Some(topic.name().to_owned())
+    }
+
+    /// The topic for events that cannot be delivered, and who has chosen it.
+    pub(crate) fn dead_letter_topic(&self) -> Option<DeadLetterTopic> {
         self.lock().dead_letters.clone()
     }
 
     /// Puts the rules of a subscriber in force.
-    pub(crate) fn configure(&self, reading: &Reading, pending_max: usize) {
+    pub(crate) fn configure(
+        &self,
+        reading: &Reading,
+        pending_max: usize,
+        dead_letters: Option<DeadLetterTopic>,
+    ) {
         let mut state = self.lock();
         state.position.reconfigure(reading.redelivery, pending_max);
-        state.dead_letters = reading.dead_letters_of(&self.source.topic);
+        state.dead_letters = dead_letters;
         state.lifespan = reading.lifespan;
         let known = state.sticky_events.as_ref().map(StickyEvents::context_key);
         if known != reading.sticky.as_deref() {
@@ -237,15 +249,26 @@ impl Reader {
         let progress = self.progress();
         let log = &self.source.log;
         let first = log.contents().first;
+        let (again_gone, waiting_in_memory, read_until) = {
+            let state = self.lock();
+            let waiting = state.feed.events.iter();
+            let gone_from_log = waiting.take_while(|(stamp, _)| stamp.sequence < first);
+            (
+                state.position.waiting_before(first) as u64,
+                gone_from_log.count() as u64,
+                state.feed.next(),
+            )
+        };
         let behind = log.behind(progress.next.max(first));
         let mut lag = SubscriptionLag {
-            behind: behind.events,
-            dropped: first.saturating_sub(progress.next),
+            behind: behind.events + waiting_in_memory,
+            pending: progress.pending.saturating_sub(again_gone),
+            dropped: first.saturating_sub(progress.next.max(read_until)) + again_gone,
             bytes: 0,
             age: Duration::ZERO,
             progress,
         };
-        if lag.behind + progress.pending > 0 {
+        if lag.behind + lag.pending > 0 {
             lag.bytes = log.behind(progress.floor.max(first)).bytes;
             let oldest = self.time_from(progress.floor.max(first))?;
             let age = oldest.map_or(0, |oldest| now.0.saturating_sub(oldest.0));
@@ -550,10 +573,16 @@ impl Reader {
     /// Warns if the retention is about to overtake the subscription, once each time it comes near.
     pub(super) fn check_overtaking(&self, now: EventTime) -> Option<OvertakingNotice> {
         let next = self.lock().position.floor();
+        let first = self.source.log.contents().first;
         let percent = self.source.log.percent_kept_from(next, now);
         let notice = self.lock().overtaking.handle_share(percent);
         let (name, topic) = (self.name(), self.topic());
         match notice {
+            Some(OvertakingNotice::Near(_)) if next < first => tracing::warn!(
+                "the retention of topic {topic:?} has overtaken the durable subscription {name:?}: it is at event {next}, and the log begins \
+                 at event {first}, so events are lost unread; let its program run faster, keep more events, or remove the position if \
+                 nobody needs it"
+            ),
             Some(OvertakingNotice::Near(percent)) => tracing::warn!(
                 "the durable subscription {name:?} of topic {topic:?} is at event {next}, so far behind that it needs {percent} % of \
                  what the retention keeps: beyond 100 %, events are lost unread; let its program run faster, keep more events, or \

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use super::dead_letter_topic::DeadLetterTopic;
 use super::delivery::{Batch, Delivery, ToRead};
 use super::expiry_clock::ExpiryClock;
 use super::feed::Feed;
@@ -18,7 +19,7 @@ use crate::core::log::{Gap, GapReason};
 pub(super) struct ReaderState {
     pub(super) position: SubscriptionPosition,
     /// The topic for events that cannot be delivered.
-    pub(super) dead_letters: Option<String>,
+    pub(super) dead_letters: Option<DeadLetterTopic>,
     /// The subscribers want no older events than this.
     pub(super) lifespan: Option<Duration>,
     /// Events that were read and not delivered yet.

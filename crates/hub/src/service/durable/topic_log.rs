@@ -350,6 +350,11 @@ impl TopicLog {
         self.log.contents()
     }
 
+    /// Why the last events could not be stored; `None` if they were.
+    pub(crate) fn failure(&self) -> Option<LogError> {
+        self.log.failure()
+    }
+
     /// How long events are kept.
     pub(crate) fn retention(&self) -> Retention {
         self.settings().retention.clone()

@@ -76,6 +76,7 @@ pub(crate) fn of_subscription(
     let SubscriptionLag {
         progress,
         behind,
+        pending,
         dropped,
         bytes,
         age,
@@ -92,7 +93,7 @@ pub(crate) fn of_subscription(
     Ok(DurableSubscriptionStatus {
         name: reader.name().to_owned(),
         position: number(progress.floor),
-        pending: number(progress.pending),
+        pending: number(pending),
         behind: number(behind),
         dropped: number(dropped),
         lag_bytes: number(bytes),

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use floe_access::Caller;
 use tokio::runtime::Handle;
 use tokio::time::sleep;
 
@@ -105,12 +106,14 @@ impl Registry {
         Ok(())
     }
 
-    /// Begins a durable subscription that is pulled, or continues the one with this name.
+    /// Begins a durable subscription that is pulled, or continues the one with this name. `chooser` has chosen the topic for dead
+    /// letters.
     pub(crate) fn open_pull(
         &self,
         topic: &Topic,
         qos: &Qos,
         user: Option<UserName>,
+        chooser: Option<Arc<Caller>>,
     ) -> Result<(), ChangeError> {
         let mut changes = self.begin_change_of(topic)?;
         let name = qos.reading.as_ref().and_then(|it| it.name.as_deref());
@@ -123,7 +126,7 @@ impl Registry {
         }
         let leaving = former_readers(topic, None, qos)?;
         let dead_letters = self.new_dead_letters(topic, qos, user.clone())?;
-        let reader = self.new_reader(topic, qos, user.as_ref())?;
+        let reader = self.new_reader(topic, qos, user.as_ref(), chooser)?;
         let create: Vec<_> = dead_letters.iter().map(NewTopic::change).collect();
         self.replace(&mut changes, topic, &leaving, &create)?;
         drop(dead_letters.map(NewTopic::add));

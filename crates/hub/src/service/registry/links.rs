@@ -79,7 +79,7 @@ fn link_reader(topic: &Topic, identity: &Identity) -> Option<Arc<Reader>> {
     let reading = Reading::of_link(&OneLine(identity).to_string());
     match log.reader(&reading, None) {
         Ok(reader) => {
-            reader.configure(&reading, OUTSTANDING_LIMIT);
+            reader.configure(&reading, OUTSTANDING_LIMIT, None);
             Some(reader)
         }
         Err(error) => {

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use floe_access::Caller;
+
 use super::Registry;
 use crate::core::durable::Reading;
 use crate::core::{DeliveryMode, OUTSTANDING_LIMIT, Qos};
 use crate::error::ChangeError;
-use crate::service::durable::{Reader, TopicLog};
+use crate::service::durable::{DeadLetterTopic, Reader, TopicLog};
 use crate::service::topic::Topic;
 use crate::service::user_accounts::{Counted, UserName};
 
@@ -16,19 +18,21 @@ pub(super) struct NewReader {
     log: Arc<TopicLog>,
     reader: Arc<Reader>,
     reading: Reading,
+    dead_letters: Option<DeadLetterTopic>,
     pending_max: usize,
     /// True if the durable subscription did not exist.
     is_new: bool,
 }
 
 impl Registry {
-    /// The reader of the log of a topic for a subscription of this user; `None` if it gets events as they are published. It may wait for
-    /// the disk. The caller has begun a change.
+    /// The reader of the log of a topic for a subscription of this user; `None` if it gets events as they are published. `chooser` has
+    /// chosen the topic for dead letters. It may wait for the disk. The caller has begun a change.
     pub(super) fn new_reader(
         &self,
         topic: &Topic,
         qos: &Qos,
         user: Option<&UserName>,
+        chooser: Option<Arc<Caller>>,
     ) -> Result<Option<NewReader>, ChangeError> {
         let Some(reading) = &qos.reading else {
             return Ok(None);
@@ -56,7 +60,12 @@ impl Registry {
         let mut reading = reading.clone();
         let deadline = &mut reading.redelivery.deadline;
         *deadline = deadline.or(self.live_settings().send_timeout);
+        // What the hub chooses itself is for the dead letters of this topic alone.
+        let chooser = chooser.filter(|_| reading.chosen_dead_letters().is_some());
+        let permit = chooser.map(|chooser| (self.guard.clone(), chooser));
+        let dead_letters = reading.dead_letters_of(topic.name());
         Ok(Some(NewReader {
+            dead_letters: dead_letters.map(|name| DeadLetterTopic::new(name, permit)),
             log: log.clone(),
             reader: log.reader(&reading, user)?,
             reading: *reading,
@@ -70,7 +79,9 @@ impl NewReader {
     /// Puts the rules in force, and returns the reader.
     pub(super) fn put_in_force(mut self) -> Arc<Reader> {
         self.is_new = false;
-        self.reader.configure(&self.reading, self.pending_max);
+        let dead_letters = self.dead_letters.take();
+        self.reader
+            .configure(&self.reading, self.pending_max, dead_letters);
         self.reader.clone()
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use floe::reference::Target;
 use floe::{Communicator, Identity, Proxy, Reference};
+use floe_access::Caller;
 
 use super::new_reader::NewReader;
 use super::new_topic::NewTopic;
@@ -21,10 +22,10 @@ use crate::service::one_line::OneLine;
 use crate::service::subscriber::Subscriber;
 use crate::service::topic::Topic;
 use crate::service::user_accounts::{Counted, UserName};
-use crate::store::{Change, StoredSubscription};
+use crate::store::{Change, StoredCaller, StoredSubscription};
 
 impl Registry {
-    /// Subscribes an object.
+    /// Subscribes an object. `chooser` has chosen the topic for dead letters, if there is one.
     pub(crate) fn subscribe(
         self: &Arc<Self>,
         topic: &Arc<Topic>,
@@ -32,6 +33,7 @@ impl Registry {
         qos_text: BTreeMap<String, String>,
         qos: Qos,
         client: Client,
+        chooser: Option<Arc<Caller>>,
     ) -> Result<(), ChangeError> {
         let user = client.user();
         let mut changes = self.begin_change_of(topic)?;
@@ -53,11 +55,15 @@ impl Registry {
         let (counted, own) = (Counted::Subscriptions, own.count());
         self.users().check(counted, user, own)?;
         let dead_letters = self.new_dead_letters(topic, &qos, user.cloned())?;
-        let reader = self.new_reader(topic, &qos, user)?;
+        let reading = qos.reading.as_ref();
+        let has_chosen = reading.is_some_and(|it| it.chosen_dead_letters().is_some());
+        let chooser = chooser.filter(|_| has_chosen);
+        let reader = self.new_reader(topic, &qos, user, chooser.clone())?;
         let subscription = StoredSubscription {
             subscriber: proxy.reference().clone(),
             qos: qos_text,
             user: user.map(|user| user.to_string()),
+            chooser: chooser.map(StoredCaller),
         };
         // A subscription over the subscriber's own connection ends with that, so the store does not keep it.
         let subscribe = (!proxy.is_fixed()).then_some(Change::Subscribe {
@@ -125,6 +131,7 @@ impl Registry {
             subscriber: proxy.reference().clone(),
             qos: qos_text,
             user: user.as_deref().map(str::to_owned),
+            chooser: None,
         };
         let client = Client::of_user(user);
         self.add_subscriber(topic, &proxy, subscription, qos, None, client);
@@ -226,7 +233,8 @@ impl Registry {
                 reading.go_on_after_restart();
             }
             let user = subscription.user.as_deref().map(UserName::from);
-            let reader = self.new_reader(topic, &parsed, user.as_ref());
+            let chooser = subscription.chooser.as_ref().map(|it| it.0.clone());
+            let reader = self.new_reader(topic, &parsed, user.as_ref(), chooser);
             let reader = reader.map_err(|error| error.to_string())?;
             Ok((parsed, reader.map(NewReader::put_in_force)))
         });

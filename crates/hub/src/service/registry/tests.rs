@@ -112,7 +112,7 @@ impl World {
         let qos_text: BTreeMap<_, _> = wishes.iter().map(owned).collect();
         let qos = Qos::parse(&qos_text, floe::InvocationMode::Twoway).unwrap();
         self.registry
-            .subscribe(topic, &proxy, qos_text, qos, Client::Unknown)
+            .subscribe(topic, &proxy, qos_text, qos, Client::Unknown, None)
     }
 
     pub(in crate::service) fn subscribe(&self, topic: &Arc<Topic>, name: &str) -> Arc<Subscriber> {
@@ -247,6 +247,7 @@ async fn stored_subscribers_with_the_same_publisher_name_do_not_affect_each_othe
             subscriber: format!("{name}:tcp -h 127.0.0.1 -p 1").parse().unwrap(),
             qos: BTreeMap::new(),
             user: None,
+            chooser: None,
         })],
     });
     let world = World::with(stored.to_vec());

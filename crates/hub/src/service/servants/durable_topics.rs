@@ -243,9 +243,10 @@ impl DurableTopics for DurableTopicsServant {
         check_dead_letters(&self.registry, &topic, &parsed, current).map_err(InvokeError::from)?;
         look_for_former(&topic, None, &parsed).await;
         let user = self.registry.guard().user(current);
+        let chooser = self.registry.guard().caller(current);
         let opened = self
             .registry
-            .change(move |registry| registry.open_pull(&topic, &parsed, user));
+            .change(move |registry| registry.open_pull(&topic, &parsed, user, chooser));
         opened.await.map_err(InvokeError::from)?;
         Ok(())
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use floe::contracts::ice::StringSeq;
 use floe::{Current, InvokeError, SystemException};
 use floe_access::Action;
 
@@ -315,6 +316,15 @@ impl HubAdmin for HubAdminServant {
         Ok((found, next.map_or(0, number)))
     }
 
+    async fn storage_problems(&self, current: &Current) -> Result<StringSeq, InvokeError> {
+        self.check(current)?;
+        let registry = self.registry.clone();
+        let found = reading(move || Ok(registry.storage_problems())).await?;
+        let mut answer = Answer::page();
+        let found = found.into_iter().take(PROBLEMS_MAX);
+        Ok(found.take_while(|text| answer.fits(text)).collect())
+    }
+
     async fn backpressure(
         &self,
         name: String,
@@ -354,6 +364,9 @@ async fn reading<T: Send + 'static>(
     };
     Err(SystemException::UnknownException(error).into())
 }
+
+/// The most problems in an answer: a full disk is one for each durable topic.
+const PROBLEMS_MAX: usize = 100;
 
 /// The operation that returns subscribers in pages.
 const PAGES: &str = "topicPage";

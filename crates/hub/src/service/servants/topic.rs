@@ -255,9 +255,12 @@ impl TopicContract for TopicServant {
         let name = subscriber_publisher_name(self.topic.name(), identity);
         look_for_former(&self.topic, Some(identity), &parsed).await;
         let (topic, client) = (self.topic.clone(), self.registry.guard().client(current));
+        let chooser = self.registry.guard().caller(current);
         let subscribed = self
             .registry
-            .change(move |registry| registry.subscribe(&topic, &subscriber, qos, parsed, client))
+            .change(move |registry| {
+                registry.subscribe(&topic, &subscriber, qos, parsed, client, chooser)
+            })
             .await;
         match subscribed {
             Ok(()) => Ok(publisher_proxy(&self.registry, name, current)),

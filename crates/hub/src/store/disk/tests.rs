@@ -9,11 +9,12 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use floe_access::{Caller, Place};
 use redb::TableDefinition;
 
 use super::*;
 use crate::store::file::builder;
-use crate::store::{StoredLink, StoredRecipient, StoredSubscription, full_disk};
+use crate::store::{StoredCaller, StoredLink, StoredRecipient, StoredSubscription, full_disk};
 
 /// A directory that is deleted when this is dropped.
 struct Directory(PathBuf);
@@ -283,6 +284,7 @@ fn subscription(proxy: &str) -> StoredSubscription {
     StoredSubscription {
         subscriber: proxy.parse().unwrap(),
         user: None,
+        chooser: None,
         qos: BTreeMap::from([("retryCount".to_owned(), "3".to_owned())]),
     }
 }
@@ -513,4 +515,33 @@ fn a_file_of_a_later_format_is_refused_with_both_formats() {
         error.contains("has format 7, expected at most 3"),
         "{error}"
     );
+}
+
+#[test]
+fn who_has_chosen_a_topic_for_dead_letters_is_stored_with_or_without_a_user() {
+    let chooser = |place| StoredCaller(Arc::new(Caller::anonymous(place)));
+    let places = [Place::Here, Place::Unknown];
+    for (place, user) in places.into_iter().zip([None, Some("ada".to_owned())]) {
+        let directory = Directory::new("chooser");
+        let mut disk = open(&directory.0);
+        let stored = StoredSubscription {
+            user,
+            chooser: Some(chooser(place)),
+            ..subscription("s:tcp -h h -p 1")
+        };
+        let create = Change::CreateTopic {
+            topic: "t",
+            user: None,
+            is_durable: true,
+        };
+        let subscribe = Change::Subscribe {
+            topic: "t",
+            subscription: &stored,
+        };
+        disk.apply(&[create, subscribe]).unwrap();
+        drop(disk);
+        let loaded = open(&directory.0).load().unwrap();
+        let recipients = [StoredRecipient::Subscription(stored)];
+        assert_eq!(loaded[0].recipients, recipients);
+    }
 }

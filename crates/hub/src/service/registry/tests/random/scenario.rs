@@ -199,7 +199,7 @@ impl Scenario {
         let is_subscribed = topic.find(&identity).is_some_and(|s| !s.is_gone());
         let subscribed = self
             .registry
-            .subscribe(topic, &proxy, text, qos, Client::Unknown);
+            .subscribe(topic, &proxy, text, qos, Client::Unknown, None);
         if is_subscribed {
             prop_assert!(matches!(subscribed, Err(ChangeError::AlreadySubscribed)));
             return Ok(());
