@@ -23,7 +23,7 @@ const count = picture.querySelectorAll("text").length;
 document.body.textContent = "looked at " + count + " texts" + found.map((one) => "\n* " + one).join("");
 "#;
 
-/// What a browser finds in a picture; `None` if there is no browser.
+/// The findings of a browser in a picture; `None` if there is no browser.
 fn looked_at(name: &str, picture: &str) -> Option<String> {
     let browser = ["/usr/bin/chromium", "/usr/bin/chromium-browser"];
     let browser = browser.into_iter().find(|path| Path::new(path).exists());

@@ -53,12 +53,16 @@ fn matrix(report: &Report, rows: &[ResultRow<'_>]) -> String {
             ),
         );
     }
+    let width = if names.len() > NARROW { " wide" } else { "" };
     format!(
-        "<h3>{}</h3>\n<div class=\"table\"><table class=\"matrix\">\n<thead><tr><th scope=\"col\">case</th><th scope=\"col\"></th>{heads}</tr></thead>\n\
+        "<h3>{}</h3>\n<div class=\"table\"><table class=\"matrix{width}\">\n<thead><tr><th scope=\"col\">case</th><th scope=\"col\"></th>{heads}</tr></thead>\n\
          <tbody>\n{body}</tbody>\n</table></div>\n",
         escaped(&report.scenario)
     )
 }
+
+/// With more contenders than this, a table is set smaller, so that it fits 1,280 pixels.
+const NARROW: usize = 12;
 
 /// A figure, coloured by how many times as good Floe is.
 fn cell(row: &ResultRow<'_>, own: Option<&ResultRow<'_>>) -> String {
@@ -99,9 +103,10 @@ fn class(quotient: f64) -> &'static str {
 }
 
 /// The meaning of the colours.
-pub(super) const KEY: &str = "<p class=\"key\"><i class=\"b3\"></i>half of Floe's time, or twice its events, and better <i class=\"b2\"></i>better by a fifth \
-     <i class=\"b1\"></i>better <i class=\"even\"></i>within 5 % <i class=\"a1\"></i>Floe is better <i class=\"a2\"></i>by a quarter <i class=\"a3\"></i>by \
-     half and more. The colour of a column's head is that of its contender in every plot.</p>\n";
+pub(super) const KEY: &str = "<p class=\"key\"><span><i class=\"b3\"></i>twice as good as Floe, and more</span> <span><i class=\"b2\"></i>better by a \
+     quarter</span> <span><i class=\"b1\"></i>better</span> <span><i class=\"even\"></i>within 5 %</span> <span><i class=\"a1\"></i>Floe is better</span> \
+     <span><i class=\"a2\"></i>Floe is better by a quarter</span> <span><i class=\"a3\"></i>Floe is twice as good, and more</span></p>\n\
+     <p>Less time is better, and more events a second are. The colour at a contender's name is its colour in every plot.</p>\n";
 
 #[cfg(test)]
 mod tests {
