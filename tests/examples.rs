@@ -1,4 +1,4 @@
-//! The examples, run as a reader runs them: each pair of programs, in Rust and in Python.
+//! The examples, run as a reader runs them: each pair of programs, in Rust, in Python, and in C++ where there is a twin.
 //!
 //! An example is a folder with an `example.toml`:
 //!
@@ -14,7 +14,7 @@
 //! ```
 //!
 //! The program `server` of the example `greeter` is the binary `greeter-server` of the workspace in Rust, and
-//! `examples/greeter/server.py` in Python. With a hub, each program gets the hub's endpoint as its only argument; without
+//! `examples/greeter/server.py` in Python; some have it in C++ too, in `examples/greeter/server.cpp`. With a hub, each program gets the hub's endpoint as its only argument; without
 //! one, the first gets an endpoint to listen on, prints `ready PROXY`, and the second gets that proxy, and with a gateway the
 //! proxy of its router, too. Both run in an empty folder.
 
@@ -51,6 +51,27 @@ fn every_pair_with_a_python_program_prints_what_the_example_promises() {
             if example.first.is_in(first) && example.second.is_in(second) {
                 example.run(first, second);
             }
+        }
+    }
+}
+
+#[test]
+fn every_pair_with_a_program_in_cpp_prints_what_the_example_promises() {
+    let ice = match Ice::find() {
+        Ok(ice) => ice,
+        Err(reason) => return skip::report("ice", &reason),
+    };
+    let cpp = Language::Cpp(ice);
+    let examples = examples();
+    let twins: Vec<_> = examples.iter().filter(|one| one.has_cpp()).collect();
+    assert!(twins.len() >= 3, "{twins:?}");
+    for example in twins {
+        for (first, second) in [
+            (&cpp, &Language::Rust),
+            (&Language::Rust, &cpp),
+            (&cpp, &cpp),
+        ] {
+            example.run(first, second);
         }
     }
 }
@@ -98,6 +119,7 @@ enum Language {
     Rust,
     /// With the path of the interpreter that has Ice.
     Python(PathBuf),
+    Cpp(Ice),
 }
 
 impl Program {
@@ -157,6 +179,19 @@ impl Example {
         })
     }
 
+    /// Returns true if both programs have a twin in C++.
+    fn has_cpp(&self) -> bool {
+        let twin = |program: &Program| self.folder().join(&program.name).with_extension("cpp");
+        twin(&self.first).exists() && twin(&self.second).exists()
+    }
+
+    /// The name of the contract, which is the only one.
+    fn contract(&self) -> String {
+        let mut names = names_in(&self.folder()).into_iter();
+        let contract = names.find_map(|name| name.strip_suffix(".ice").map(str::to_owned));
+        contract.expect("an example has a contract")
+    }
+
     fn folder(&self) -> PathBuf {
         workspace::root().join("examples").join(&self.name)
     }
@@ -203,6 +238,9 @@ impl Example {
                 let mut command = Command::new(interpreter);
                 command.arg(self.folder().join(&program.name).with_extension("py"));
                 command
+            }
+            Language::Cpp(ice) => {
+                Command::new(ice.example(&self.name, &self.contract(), &program.name))
             }
         };
         Peer::start(

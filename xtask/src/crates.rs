@@ -25,14 +25,13 @@ pub(crate) fn pack() -> bool {
 /// Installs the command from the packed crates into an empty folder, and builds and runs a project outside the repository that depends on
 /// their versions.
 pub(crate) fn test() -> bool {
-    let words = [
-        "package",
-        "--workspace",
-        "--no-verify",
-        "--locked",
-        "--allow-dirty",
-    ];
-    if !succeeds(&mut cargo(&words)) {
+    let packages = published();
+    let mut words = vec!["package", "--no-verify", "--locked", "--allow-dirty"];
+    packages
+        .iter()
+        .for_each(|name| words.extend(["--package", name]));
+    if packages.is_empty() || !succeeds(&mut cargo(&words)) {
+        eprintln!("error: the crates cannot be packed: {packages:?}");
         return false;
     }
     let place = std::env::temp_dir().join(format!("floe-crates-{}", std::process::id()));
@@ -41,6 +40,23 @@ pub(crate) fn test() -> bool {
     // What is left behind is in the folder of temporary files.
     let _ = fs::remove_dir_all(&place);
     passed
+}
+
+/// The names of the packages of the workspace that are published: those without `publish = false`.
+fn published() -> Vec<String> {
+    let root = workspace::root();
+    let manifest = fs::read_to_string(root.join("Cargo.toml")).unwrap_or_default();
+    let members = manifest.split("members = [").nth(1).unwrap_or_default();
+    let members = members.split(']').next().unwrap_or_default().lines();
+    let folders = members.filter_map(|line| line.trim().strip_prefix('"')?.split('"').next());
+    let manifests =
+        folders.filter_map(|folder| fs::read_to_string(root.join(folder).join("Cargo.toml")).ok());
+    let published = manifests.filter(|text| !text.contains("publish = false"));
+    let name = |text: String| {
+        let line = text.lines().find_map(|line| line.strip_prefix("name = "))?;
+        Some(line.trim_matches('"').to_owned())
+    };
+    published.filter_map(name).collect()
 }
 
 /// Unpacks the packed crates into a folder below `place`, and has cargo take them there for crates.io's. Returns their names.
@@ -166,4 +182,20 @@ fn elsewhere<'a>(command: &'a mut Command, folder: &Path) -> &'a mut Command {
 
 fn target() -> PathBuf {
     workspace::target_dir().join("crates-test")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libraries_and_the_command_are_published_and_examples_are_not() {
+        let names = published();
+        for name in ["floe", "floe-wire", "floe-hub", "floe-cli", "floe-lab"] {
+            assert!(names.iter().any(|it| it == name), "{name}: {names:?}");
+        }
+        for name in ["xtask", "greeter", "floe-tests", "floe-soak"] {
+            assert!(names.iter().all(|it| it != name), "{name}: {names:?}");
+        }
+    }
 }

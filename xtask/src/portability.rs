@@ -1,4 +1,4 @@
-//! What the gate compiles without running it: other systems, fewer features, the oldest Rust, and the interface of the last release.
+//! The builds that the gate does not run: other systems, fewer features, the oldest Rust, and the interface of the last release.
 
 use std::fs;
 use std::process::Command;

@@ -80,7 +80,7 @@ impl Target {
         build
     }
 
-    /// The same content gives the same bytes: sorted, owned by nobody, and as old as the commit.
+    /// Packs the content so that it gives the same bytes each time: sorted, owned by nobody, and as old as the commit.
     fn pack(&self, program: &Path, documents: &Path, folder: &Path) -> Option<PathBuf> {
         let name = format!("floe-{}-{}", env!("CARGO_PKG_VERSION"), self.triple);
         let content = folder.join(&name);
@@ -133,7 +133,7 @@ impl Target {
     }
 }
 
-/// Whether a program needs no library of the system.
+/// Returns true if a program needs no library of the system.
 fn is_static(program: &Path) -> bool {
     let program = program.display().to_string();
     let dynamic = crate::command::output_of(&mut command("readelf", &["--dynamic", &program]));

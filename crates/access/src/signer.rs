@@ -39,16 +39,16 @@ use crate::token::{GROUPS_MAX, TOKEN_LEN_MAX};
 /// ```
 pub struct Signer(Ed25519KeyPair);
 
-/// What a token grants its holder: to be this user, for a time.
+/// The content of a token: its holder is this user, for a time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
     /// The name of the user.
     pub user: String,
     /// The groups of the user, at most [`GROUPS_MAX`].
     pub groups: Vec<String>,
-    /// Who signs, if the hub asks for an issuer.
+    /// The issuer, if the hub asks for one.
     pub issuer: Option<String>,
-    /// Who may accept the token, if the hub asks for an audience.
+    /// The audience, if the hub asks for one.
     pub audience: Option<String>,
     /// When it ends, in seconds since 1970.
     pub expires: u64,

@@ -4,6 +4,7 @@ use std::fmt::{Display, Write};
 
 use super::behind::{Behind, behind};
 use super::figure::Figure;
+use super::matrix::{KEY, matrices};
 use super::plot::plots;
 use super::published::{Kind, NOTES, records};
 use super::results::{PublishedRow, ResultRow, Today, rows};
@@ -27,10 +28,11 @@ pub(crate) fn page(reports: &[Report]) -> String {
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <title>Floe beside its peers</title>\n<style>\n{CSS}</style>\n</head>\n<body>\n\
          <header><h1>Floe beside its peers</h1>\n\
-         <nav><a href=\"#behind\">Where Floe is behind</a> {links}<a href=\"#published\">Published figures</a></nav>\n\
+         <nav><a href=\"#glance\">At a glance</a> <a href=\"#behind\">Where Floe is behind</a> {links}<a href=\"#published\">Published figures</a></nav>\n\
          <label class=\"filter\">Rows with these words <input id=\"filter\" type=\"search\" \
          placeholder=\"twoway floe\" autocomplete=\"off\"></label></header>\n<main>\n\
-         {}{sections}{}</main>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n",
+         {}{}{sections}{}</main>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n",
+        glance_section(reports),
         behind_section(reports),
         published_section(reports),
     )
@@ -38,6 +40,28 @@ pub(crate) fn page(reports: &[Report]) -> String {
 
 pub(super) const CSS: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
+
+/// All cases and contenders, and who is not among them.
+fn glance_section(reports: &[Report]) -> String {
+    let left_out = reports.iter().flat_map(|report| &report.left_out);
+    let mut missing: Vec<String> = left_out
+        .map(|left_out| {
+            format!(
+                "<li><b>{}</b>: {}</li>\n",
+                escaped(&left_out.contender),
+                escaped(&left_out.reason)
+            )
+        })
+        .collect();
+    missing.sort();
+    missing.dedup();
+    let missing = missing.concat();
+    format!(
+        "<section id=\"glance\"><h2>At a glance</h2>\n{KEY}{}<details><summary>Who could not be had, and what was left out</summary><ul>\n\
+         <li><b>TAO</b>: in no package of Debian; omniORB, omniEvents and JacORB stand for CORBA</li>\n{missing}</ul></details></section>\n",
+        matrices(reports)
+    )
+}
 
 fn behind_section(reports: &[Report]) -> String {
     let all = behind(reports);
@@ -84,7 +108,13 @@ fn scenario(index: usize, report: &Report) -> String {
         );
     }
     text.push_str(&plots(&rows));
-    text.push_str(&result_table(&rows));
+    push(
+        &mut text,
+        format_args!(
+            "<details><summary>All figures</summary>\n{}</details>\n",
+            result_table(&rows)
+        ),
+    );
     if !report.left_out.is_empty() {
         let items = report.left_out.iter();
         let items = items.map(|left_out| format!("<li>{}</li>\n", escaped(&left_out.to_string())));
@@ -300,7 +330,7 @@ fn no_cell() -> String {
 }
 
 /// A figure with all its digits, and where the results have it.
-fn data(figure: &Figure) -> String {
+pub(super) fn data(figure: &Figure) -> String {
     let Figure { value, place } = figure;
     format!(
         "<data value=\"{value}\" data-at=\"/{place}\">{}</data>",

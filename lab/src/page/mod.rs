@@ -3,6 +3,7 @@
 //! - `figure.rs`: a figure, and where the results have it
 //! - `published.rs`: figures of others, and which of the lab's stands for each
 //! - `behind.rs`: where Floe is behind
+//! - `matrix.rs`: all cases and contenders at a glance; `phrase.rs`: the names of cases in words
 //! - `results.rs`: what stands in the rows of the tables
 //! - `html.rs` with `page.css` and `page.js`, `plot/`: the page, in one file that needs no network
 //! - `markdown.rs`: a summary
@@ -11,6 +12,8 @@ mod behind;
 mod figure;
 mod html;
 mod markdown;
+mod matrix;
+mod phrase;
 mod plot;
 mod published;
 mod results;

@@ -37,7 +37,8 @@ filter.addEventListener("input", apply);
 const wanted = new URLSearchParams(location.hash.slice(1));
 if (wanted.has("filter")) filter.value = wanted.get("filter");
 if (wanted.has("sort")) {
-  const head = document.querySelectorAll("thead th")[Number(wanted.get("sort")) - 1];
+  const button = document.querySelectorAll("thead button")[Number(wanted.get("sort")) - 1];
+  const head = button && button.parentNode;
   if (head) sort(head);
 }
 apply();

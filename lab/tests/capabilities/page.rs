@@ -36,10 +36,6 @@ struct Written {
 
 impl Written {
     fn new(name: &str) -> Self {
-        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-        // Of an earlier run.
-        let _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).unwrap();
         // As the command does it: through the JSON that a run writes.
         let lines = reports().into_iter().map(|report| report.to_json());
         let json = Value::Array(lines.collect());
@@ -49,7 +45,16 @@ impl Written {
             .iter()
             .map(|one| format!("{one}\n"))
             .collect();
-        let page = Page::new(Report::read_all(&text).unwrap());
+        Self::of(name, &text, json)
+    }
+
+    /// A page about what a file of results says.
+    fn of(name: &str, text: &str, json: Value) -> Self {
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+        // Of an earlier run.
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        let page = Page::new(Report::read_all(text).unwrap());
         let html = folder.join("report.html");
         std::fs::write(&html, page.to_html()).unwrap();
         Self { html, folder, json }
@@ -78,6 +83,7 @@ impl Written {
                 "--disable-component-update",
             ])
             .args(["--disable-sync", "--disable-dev-shm-usage", "--dump-dom"])
+            .arg("--window-size=1280,1000")
             .arg(format!(
                 "--user-data-dir={}",
                 self.folder.join("profile").display()
@@ -157,10 +163,45 @@ fn a_browser_sorts_and_filters_the_rows() {
             .iter()
             .all(|row| row.contains("ack-bytes-4") && row.contains("floe"))
     );
-    let (first_table, _) = dom.split_once("</table>").unwrap();
+    // Those before it are matrices, which cannot be sorted.
+    let (_, results) = dom.split_once("<section id=\"r0\"").unwrap();
+    let (first_table, _) = results.split_once("</table>").unwrap();
     let medians = figures(first_table).into_iter();
     let medians = medians.filter(|(_, place, text)| text.is_some() && place.ends_with("/p50"));
     let medians: Vec<f64> = medians.map(|(value, ..)| value).collect();
     assert_eq!(medians.len(), 8);
     assert!(medians.is_sorted(), "{medians:?}");
 }
+
+#[test]
+fn the_tables_of_the_published_results_fit_a_window_of_1280_pixels() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("results/full");
+    let files = std::fs::read_dir(folder).unwrap();
+    let mut files: Vec<_> = files.map(|file| file.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|end| end == "json"));
+    files.sort();
+    let texts = files
+        .iter()
+        .map(|path| std::fs::read_to_string(path).unwrap());
+    let written = Written::of("page-width", &texts.collect::<String>(), Value::Null);
+    let html = std::fs::read_to_string(&written.html).unwrap();
+    let measuring = html.replace("</body>", &format!("<script>{WIDTHS}</script></body>"));
+    assert_ne!(measuring, html);
+    std::fs::write(&written.html, measuring).unwrap();
+    let Some(dom) = written.opened("") else {
+        return;
+    };
+    let (_, title) = dom.split_once("<title>").unwrap();
+    let (title, _) = title.split_once("</title>").unwrap();
+    let widths: Vec<&str> = title.split(' ').collect();
+    assert!(widths.len() >= 2 * files.len(), "{title}");
+    for width in widths {
+        let (needed, there) = width.split_once('/').unwrap();
+        let [needed, there] = [needed, there].map(|text| text.parse::<u32>().unwrap());
+        assert!(needed <= there && there > 1000, "{title}");
+    }
+}
+
+/// Puts into the title of a page how wide each table is, and how much of it is seen without scrolling.
+const WIDTHS: &str = "document.querySelectorAll('details').forEach((one) => (one.open = true));\
+    document.title = [...document.querySelectorAll('.table')].map((one) => one.scrollWidth + '/' + one.clientWidth).join(' ');";

@@ -12,7 +12,7 @@ pub(super) struct Peers {
     /// Where the sources and the contract are.
     folder: PathBuf,
     /// The contract's file without `.ice`.
-    contract: &'static str,
+    contract: String,
     /// The macro that makes the version.
     define: Option<&'static str>,
     output: PathBuf,
@@ -48,14 +48,23 @@ impl Peers {
         Self::new(workspace::root().join("tests/soak/ice"), "Soak", None)
     }
 
-    fn new(folder: PathBuf, contract: &'static str, define: Option<&'static str>) -> Self {
+    /// Those of a folder of `examples/` with this contract.
+    pub(super) fn of_example(name: &str, contract: &str) -> Self {
+        Self::new(
+            workspace::root().join("examples").join(name),
+            contract,
+            None,
+        )
+    }
+
+    fn new(folder: PathBuf, contract: &str, define: Option<&'static str>) -> Self {
         let output = workspace::target_dir()
             .join("interop/ice")
             .join(contract)
             .join(define.unwrap_or_default());
         Self {
             folder,
-            contract,
+            contract: contract.to_owned(),
             define,
             output,
         }
@@ -69,7 +78,7 @@ impl Peers {
     pub(super) fn program(&self, name: &str) -> PathBuf {
         fs::create_dir_all(&self.output).expect("the target folder can be written");
         let _lock = lock(&self.output);
-        let contract = self.folder.join(self.contract).with_extension("ice");
+        let contract = self.folder.join(&self.contract).with_extension("ice");
         let object = format!("{}.o", self.contract);
         let object = build(&self.output, &object, &[&contract], |_, object| {
             self.compile_contract(&contract, object)
@@ -105,7 +114,7 @@ impl Peers {
         let mut compile = self.compiler();
         compile
             .arg("-c")
-            .arg(self.output.join(self.contract).with_extension("cpp"))
+            .arg(self.output.join(&self.contract).with_extension("cpp"))
             .arg("-o")
             .arg(object);
         vec![translate, compile]

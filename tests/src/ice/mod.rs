@@ -160,6 +160,14 @@ impl Ice {
         }
     }
 
+    /// The path of a program in C++ of an example: `server` of `examples/greeter` with `Greeter.ice`.
+    ///
+    /// # Panics
+    /// If it does not compile.
+    pub fn example(&self, name: &str, contract: &str, program: &str) -> PathBuf {
+        Peers::of_example(name, contract).program(program)
+    }
+
     /// The path of a peer of `tests/soak/ice/Soak.ice`, in C++: `server` or `client`.
     ///
     /// # Panics

@@ -2,7 +2,7 @@
 
 use super::{Audience, Header, Payload, TOKEN_LEN_MAX, TokenError, decode_json, seconds};
 
-/// What a token says, without a check of its signature and its times. No decision may rest on it.
+/// The claims of a token, without a check of its signature and its times. No decision may rest on them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unverified {

@@ -25,7 +25,7 @@ Its name         floe context add lab --hub HOST     once, for all below
 Topics           floe topic create news sports       list, remove
                  floe topic info news                queues and losses
                  floe topic watch --sort rate        live
-Events           floe sub news --slice News.ice
+Events           floe sub news --slice News.ice      or several, 'news.*'
                  floe pub news headline '[\"Hello\"]' --slice News.ice
                  floe pub news headline - --slice News.ice < lines.json
 Calls            floe call greeter:HOST:PORT greet '[\"Ada\"]' --slice G.ice
@@ -35,6 +35,7 @@ Times            floe echo --listen '*'
                  floe ping Floe/Echo:HOST:10007 --sizes 16..1M --plot
 Contracts        floe slice check *.ice              fmt, breaking, doc, rust
 Bytes            floe decode --slice G.ice --type ::M::T < bytes.hex
+Trust            floe cert ca; floe cert server HOST  client, floe token sign
 Scripts          -o json|jsonl|raw; exit codes: floe --help
 More             floe COMMAND --help; floe demo; docs/guides/floe-command.md
 ";

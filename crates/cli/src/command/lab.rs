@@ -46,7 +46,9 @@ impl Lab {
     }
 }
 
-/// Lists the scenarios with their cases, their contenders, and which of these are not installed
+/// Lists the scenarios: what each measures, its contenders, and which of these are not installed
+///
+/// `-o json` also lists the cases.
 #[derive(Debug, Args)]
 pub(crate) struct List {}
 
@@ -69,10 +71,7 @@ impl List {
                 })
             })
             .collect();
-        output.rows(
-            &["scenario", "cases", "contenders", "missing", "summary"],
-            &rows,
-        )?;
+        output.rows(&["scenario", "summary", "contenders", "missing"], &rows)?;
         if rows.iter().any(|row| row["missing"] != json!([])) {
             output::talk("`floe lab setup` installs what is missing");
         }

@@ -13,6 +13,15 @@ fn scenarios_are_listed_with_cases_and_contenders() {
     assert!(contenders.contains(&"floor".into()), "{json}");
     let missing = json[0]["missing"].as_array().expect("a list");
     assert!(!missing.contains(&"floe".into()), "{json}");
+    let cases = json[0]["cases"].as_array().expect("a list");
+    assert!(cases.contains(&"twoway".into()), "{json}");
+    let table = run(&["lab", "list", "-o", "table"]).ended(0).stdout;
+    let line = table.lines().find(|line| line.starts_with("durable "));
+    let line = line.expect("a line for each scenario");
+    assert!(
+        line.contains("how many events a service stores in a second"),
+        "{line}"
+    );
     let ready = run(&["lab", "setup", "--contenders", "floor", "-o", "json"])
         .ended(0)
         .json();

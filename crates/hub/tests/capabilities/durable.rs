@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use floe::contracts::ice_storm::TopicProxy;
+use floe::hub::{HubClient, HubError};
 use floe::{Context, InvokeError, OperationMode, Proxy, TypedProxy};
 use floe_hub::log::Retention;
 use floe_hub::{DurableSettings, HubSettings, StoreSettings};
@@ -454,4 +455,38 @@ async fn a_new_subscriber_that_is_refused_does_not_end_the_one_whose_place_it_wa
     soon(refused).await.expect_err("its name is too long");
     let found = soon(topic.get_subscribers()).await.unwrap();
     assert_eq!(found, [identity("former")]);
+}
+
+#[tokio::test]
+async fn a_program_makes_a_durable_topic_and_finds_it_again() {
+    let directory = Directory::new();
+    let world = hub_in(&directory.0).await;
+    let client = soon(HubClient::connect(&world.hub.endpoints())).await;
+    let client = client.expect("a hub");
+    let made = soon(client.durable_topic("orders")).await.expect("a topic");
+    let found = soon(client.durable_topic("orders")).await.expect("a topic");
+    assert_eq!(made.proxy().to_string(), found.proxy().to_string());
+    // The topic of the settings is one, too.
+    soon(client.durable_topic("t")).await.expect("a topic");
+    soon(client.topic("plain")).await.expect("a topic");
+    let refused = soon(client.durable_topic("plain")).await;
+    assert!(matches!(refused, Err(HubError::NotDurable { topic }) if topic == "plain"));
+    // What is published before anybody subscribes is kept.
+    let publisher: Proxy = soon(made.publisher()).await.expect("a publisher");
+    publish_with(&publisher, "placed", &[])
+        .await
+        .expect("the hub takes it");
+    let subscribers = Subscribers::start().await;
+    let (proxy, mut inbox) = subscribers.add("s");
+    subscribe(made.proxy(), &proxy, DURABLE).await;
+    assert_eq!(inbox.operations(1).await, ["placed"]);
+}
+
+#[tokio::test]
+async fn a_hub_without_a_folder_says_that_it_has_no_durable_topics() {
+    let world = World::with(|_| ()).await;
+    let client = soon(HubClient::connect(&world.hub.endpoints())).await;
+    let refused = soon(client.expect("a hub").durable_topic("orders")).await;
+    let refused = refused.expect_err("there is no folder").to_string();
+    assert!(refused.contains("durable"), "{refused}");
 }

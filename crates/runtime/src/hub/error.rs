@@ -33,6 +33,13 @@ pub enum HubError {
         /// The most similar name that the hub has, if one is similar.
         near: Option<String>,
     },
+    /// There is a topic of this name, and it is not durable. A topic is durable from its beginning or not at all.
+    NotDurable {
+        /// The name.
+        topic: String,
+    },
+    /// The hub has no durable topics: it is an IceStorm, or an older hub.
+    NoDurableTopics,
     /// The text is not an identity for a subscriber.
     Identity(ParseReferenceError),
     /// Another subscriber of the topic has this identity.
@@ -114,6 +121,13 @@ impl fmt::Display for HubError {
                     None => f.write_str(": `HubClient::topic` creates it"),
                 }
             }
+            Self::NotDurable { topic } => write!(
+                f,
+                "topic \"{topic}\" exists and is not durable: choose another name, or remove it first"
+            ),
+            Self::NoDurableTopics => f.write_str(
+                "the hub has no durable topics: expected a Floe hub with a folder for its data, as with `floe serve --data`",
+            ),
             Self::Identity(source) => write!(
                 f,
                 "expected the identity of a subscriber, such as `me` or `prices/me`: {source}"

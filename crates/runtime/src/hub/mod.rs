@@ -42,7 +42,7 @@
 //! - It ends when it is dropped. [`Subscription::unsubscribe`] waits until the hub has ended it.
 //!
 //! # Files
-//! - `address.rs`: the address of a hub; `client.rs`, `topic.rs`: the hub and its topics for clients
+//! - `address.rs`: the address of a hub; `client.rs`, `topic.rs`, `durable_topic.rs`: the hub and its topics for clients
 //! - `near.rs`: the name that was probably meant
 //! - `qos.rs`: quality of service; `subscribe.rs`: builders of subscriptions
 //! - `subscription.rs`: handles of subscriptions; `interruption.rs`: what they report besides events
@@ -53,6 +53,7 @@
 mod address;
 mod arrivals;
 mod client;
+mod durable_topic;
 mod error;
 mod inbox;
 mod interruption;

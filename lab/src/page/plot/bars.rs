@@ -7,11 +7,10 @@ use super::{Plot, WIDTH, colour, is_rate, marked};
 /// The figures of a case, the best first.
 pub(super) fn bars<'a>(case: &str, rows: &[&ResultRow<'_>]) -> Plot<'a> {
     let mut rows = rows.to_vec();
-    // A colour is that of the place among all contenders, as in the curves.
     rows.sort_by_key(|row| rank(&row.result.contender));
-    let mut bars: Vec<_> = rows.into_iter().enumerate().collect();
-    let is_rate = bars.first().is_some_and(|(_, row)| is_rate(row));
-    bars.sort_by(|(_, one), (_, other)| {
+    let mut bars = rows;
+    let is_rate = bars.first().is_some_and(|row| is_rate(row));
+    bars.sort_by(|one, other| {
         let order = one.figure.value.total_cmp(&other.figure.value);
         if is_rate { order.reverse() } else { order }
     });
@@ -19,15 +18,15 @@ pub(super) fn bars<'a>(case: &str, rows: &[&ResultRow<'_>]) -> Plot<'a> {
         let end = row.interval.as_ref().map_or(0.0, |[_, high]| high.value);
         row.figure.value.max(end)
     };
-    let longest = bars.iter().map(|(_, row)| high(row)).fold(0.0, f64::max);
+    let longest = bars.iter().map(|row| high(row)).fold(0.0, f64::max);
     let place = |value: f64| LEFT + (RIGHT - LEFT) * value / longest.max(f64::MIN_POSITIVE);
     let height = bars.len() as f64 * STEP + 6.0;
     let mut svg = format!("<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\">\n");
-    for (line, (index, row)) in bars.iter().enumerate() {
+    for (line, row) in bars.iter().enumerate() {
         let name = row.result.contender.as_str();
         let y = line as f64 * STEP + 4.0;
         let end = place(row.figure.value);
-        let colour = colour(*index, name);
+        let colour = colour(name);
         push(
             &mut svg,
             format_args!(
@@ -66,7 +65,7 @@ pub(super) fn bars<'a>(case: &str, rows: &[&ResultRow<'_>]) -> Plot<'a> {
         );
     }
     svg.push_str("</svg>\n");
-    let unit = bars.first().map_or("", |(_, row)| row.result.unit);
+    let unit = bars.first().map_or("", |row| row.result.unit);
     let better = if is_rate {
         "more is better"
     } else {

@@ -97,7 +97,7 @@ impl Curve<'_> {
         up: &Scale,
         what: impl Fn(f64) -> String,
     ) -> String {
-        let colour = colour(index, self.name);
+        let colour = colour(self.name);
         let class = if self.name == FLOOR {
             " class=\"floor\""
         } else {

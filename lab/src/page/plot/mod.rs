@@ -98,7 +98,7 @@ fn without_number(case: &str) -> (String, f64) {
     (words.concat(), value)
 }
 
-fn is_rate(row: &ResultRow<'_>) -> bool {
+pub(super) fn is_rate(row: &ResultRow<'_>) -> bool {
     Unit::named(row.result.unit).is_some_and(Unit::is_rate)
 }
 
@@ -168,8 +168,8 @@ fn names<'a>(curves: &[Curve<'a>]) -> Vec<&'a str> {
 impl Plot<'_> {
     /// As a part of the page.
     fn to_html(&self) -> String {
-        let keys = self.names.iter().enumerate().map(|(index, name)| {
-            let colour = colour(index, name);
+        let keys = self.names.iter().map(|name| {
+            let colour = colour(name);
             format!(
                 "<span><i style=\"background:{colour}\"></i>{}</span>",
                 escaped(name)
@@ -187,19 +187,29 @@ impl Plot<'_> {
 /// Units of a plot across.
 const WIDTH: f64 = 420.0;
 
-/// The colour of a contender, which stands at this place among the others.
-fn colour(index: usize, name: &str) -> String {
+/// The colour of a contender, which is the same wherever it is. Two that no scenario has together may share one.
+pub(super) fn colour(name: &str) -> String {
     let number = match name {
         "floe" => 0,
         FLOOR => 2,
         name if rank(name) == 1 => 1,
-        _ => 3 + index % OTHERS,
+        "ice" | "icestorm" => 3,
+        "omniorb" | "omnievents" => 4,
+        "cyclonedds" => 5,
+        "zeromq" => 6,
+        "nats" | "grpc-cpp" => 7,
+        "nats-jetstream" | "grpc-cpp-gzip" | "jacorb" => 8,
+        "mosquitto" | "tonic" | "protobuf" => 9,
+        "redis" | "capnp" => 10,
+        "artemis" | "glacier2" => 11,
+        "qpid" | "glacier2-plain" | "gsoap" => 12,
+        "zenoh" | "wsn" | "ice-bzip2" => 13,
+        "fastdds" | "fastcdr" => 14,
+        "iceoryx2" => 15,
+        _ => 16,
     };
     format!("var(--c{number})")
 }
-
-/// Colours of other contenders: at least as many as a scenario has.
-const OTHERS: usize = 14;
 
 /// A mark with its figure, for who points at it and for who checks the page.
 fn marked(element: &str, name: &str, what: &str, unit: &str, figure: &Figure) -> String {
@@ -214,7 +224,7 @@ fn marked(element: &str, name: &str, what: &str, unit: &str, figure: &Figure) ->
 }
 
 /// The names in the order in which they first come.
-fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+pub(super) fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut distinct = Vec::new();
     for name in names {
         if !distinct.contains(&name) {
@@ -227,6 +237,20 @@ fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_peers_of_a_scenario_have_colours_of_their_own() {
+        for scenario in crate::scenario::scenarios() {
+            let names = scenario.contender_names().into_iter();
+            let peers: Vec<_> = names.filter(|name| rank(name) == 3).collect();
+            let colours = distinct_count(peers.iter().map(|name| colour(name)));
+            assert_eq!(colours, peers.len(), "{}: {peers:?}", scenario.name);
+        }
+    }
+
+    fn distinct_count(texts: impl Iterator<Item = String>) -> usize {
+        texts.collect::<std::collections::BTreeSet<_>>().len()
+    }
 
     #[test]
     fn cases_that_differ_by_a_number_are_a_family() {

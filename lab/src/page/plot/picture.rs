@@ -74,7 +74,7 @@ impl Plot<'_> {
                 format_args!(
                     "<rect x=\"{x}\" y=\"{y}\" width=\"9\" height=\"9\" fill=\"{}\"/>\
                      <text x=\"{}\" y=\"{}\">{}</text>\n",
-                    colour(index, name),
+                    colour(name),
                     x + 13.0,
                     y + 9.0,
                     escaped(name)

@@ -1,4 +1,4 @@
-//! Who a certificate is for: the subject, which access rules can name.
+//! The subject of a certificate, which access rules can name.
 
 use clap::Args;
 use rcgen::{DistinguishedName, DnType};
