@@ -138,6 +138,7 @@ fn tests_with(package: &str) -> &'static [&'static str] {
         "floe-wire" => &["floe-wire"],
         // Their peers are programs of others, which the means of our tests start.
         "floe-rtps" => &["floe-tests"],
+        "floe-bridges" => &["floe", "floe-hub", "floe-tests"],
         "floe-amqp" | "floe-giop" | "floe-slice" | "xtask" => &[],
         _ => &BELOW_THE_COMMAND,
     }

@@ -2,7 +2,7 @@
 //!
 //! - [`settings`]: the table `[bridge.dds]`
 //! - [`mapping`]: topics, their names and types
-//! - [`codec`]: samples
+//! - [`codec`]: events as samples
 //! - [`link`]: sockets, and the participant on them
 //! - [`world`]: joins them
 

@@ -17,6 +17,8 @@ mod reader;
 mod reader_proxy;
 mod reassembly;
 mod sample;
+#[cfg(test)]
+mod tests;
 mod writer;
 mod writer_proxy;
 

@@ -265,7 +265,7 @@ impl Writer {
                 .filter(|_| !proxy.repairs.is_empty());
             let times = [
                 proxy.heartbeat_at,
-                silence.map(|since| since + UNRESPONSIVE_AFTER),
+                silence.map(|since| since + patience(proxy)),
                 repair,
             ];
             times.into_iter().flatten().min()
@@ -283,9 +283,10 @@ impl Writer {
                     false => proxy.heartbeat_at = None,
                 }
             }
+            let patience = patience(proxy);
             let is_silent = proxy
                 .stalled_since
-                .is_some_and(|since| since + UNRESPONSIVE_AFTER <= now);
+                .is_some_and(|since| since + patience <= now);
             if is_silent && !proxy.is_unresponsive {
                 proxy.is_unresponsive = true;
                 events.push(WriterEvent::Unresponsive(proxy.guid));
@@ -567,6 +568,17 @@ impl Turn<'_> {
     }
 }
 
+/// How long a reader may hold the writer back without an answer. Anybody can announce a reader, and one that lives answers the
+/// first heartbeat.
+fn patience(proxy: &ReaderProxy) -> Duration {
+    match proxy.has_answered {
+        true => UNRESPONSIVE_AFTER,
+        false => NEVER_ANSWERED_AFTER,
+    }
+}
+
+/// As [`UNRESPONSIVE_AFTER`], of a reader that has never answered.
+const NEVER_ANSWERED_AFTER: Duration = Duration::from_secs(10);
 /// After how long without any answer a reader no longer holds a writer back. As long as a TCP connection takes to give up
 /// on a peer that is gone; a participant that dies is mostly noticed sooner, by its lease.
 const UNRESPONSIVE_AFTER: Duration = Duration::from_secs(60);

@@ -1,4 +1,4 @@
-//! The versions of CDR, and what can be wrong with a value of it.
+//! The versions of CDR, and the errors of values.
 
 use std::fmt;
 
@@ -41,7 +41,7 @@ pub(super) mod parameter {
 pub enum CdrError {
     /// The bytes end before the value does.
     EndOfData {
-        /// What was to be read.
+        /// The value that was to be read.
         what: &'static str,
         /// The position, from the start of the value.
         offset: usize,
@@ -52,9 +52,9 @@ pub enum CdrError {
     },
     /// Bytes that are not what was expected there.
     Invalid {
-        /// What was expected.
+        /// The value that was expected.
         expected: String,
-        /// What came.
+        /// The value that came.
         found: String,
         /// The position, from the start of the value.
         offset: usize,

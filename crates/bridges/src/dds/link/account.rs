@@ -1,4 +1,4 @@
-//! Who has taken what was written to a topic.
+//! The account of a writer: which of its readers have taken how much.
 
 use std::collections::BTreeMap;
 

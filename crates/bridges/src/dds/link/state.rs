@@ -9,7 +9,7 @@ use floe_rtps::guid::{Guid, GuidPrefix};
 
 use crate::world::{PEERS_LISTED_MAX, WorldState};
 
-/// What others see of a running participant.
+/// The state of a running participant, as others see it.
 #[derive(Debug, Default)]
 pub(crate) struct LinkState {
     /// Guards both; held only for a moment.
