@@ -71,10 +71,15 @@ impl Server {
     }
 
     fn configuration(&self) -> PathBuf {
-        let mut text = format!("listen = \"{}\"\n[contracts]\nfiles = [\"Worlds.ice\"]\n", self.endpoint);
+        let mut text = format!(
+            "listen = \"{}\"\n[contracts]\nfiles = [\"Worlds.ice\"]\n",
+            self.endpoint
+        );
         let topic = "topic = \"ticks\"\ninterface = \"::Worlds::Ticker\"";
         for (world, address) in &self.addresses {
-            let table = format!("[bridge.{world}]\nlisten = \"{address}\"\n[[bridge.{world}.topic]]\n{topic}");
+            let table = format!(
+                "[bridge.{world}]\nlisten = \"{address}\"\n[[bridge.{world}.topic]]\n{topic}"
+            );
             writeln!(text, "{table}").expect("it is memory");
         }
         let domain = self.domain.number();
