@@ -1,6 +1,6 @@
 //! An event channel over a topic: suppliers publish to the topic, and each consumer is a subscription of its own.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -27,6 +27,9 @@ use crate::hub::{Port, Publisher};
 /// gives way: a program that crashed did not disconnect itself.
 pub(super) const SUPPLIERS_MAX: usize = 1_024;
 
+/// The most proxies of a channel that nobody has connected, and whose connection has ended; the oldest goes.
+pub(super) const ORPHANS_MAX: usize = 256;
+
 /// A channel.
 pub(super) struct Channel {
     port: Port,
@@ -43,6 +46,8 @@ struct State {
     suppliers: HashMap<u64, Arc<Supplier>>,
     /// Those that are connected.
     consumers: HashMap<ConsumerId, Connected>,
+    /// Proxies that nobody had connected when the connection ended by which they were obtained, oldest first.
+    orphans: VecDeque<ProxyId>,
 }
 
 /// A consumer that is connected.
@@ -78,6 +83,7 @@ impl Channel {
                 channel: EventChannel::counting_from(first, references.clone(), key),
                 suppliers: HashMap::new(),
                 consumers: HashMap::new(),
+                orphans: VecDeque::new(),
             }),
             port,
         }
@@ -357,15 +363,22 @@ impl Channel {
         self.state().channel.is_connected(proxy)
     }
 
-    /// A connection has ended, by which this proxy was obtained: it goes, if nobody has connected.
-    pub(super) fn forget_unconnected(&self, proxy: ProxyId) {
+    /// A connection has ended, by which this proxy was obtained and not connected. It stays, because its reference may have
+    /// been given away, until there are too many such.
+    pub(super) fn orphan(&self, proxy: ProxyId) {
         let mut state = self.state();
-        if state.channel.is_connected(proxy) {
+        state.orphans.push_back(proxy);
+        if state.orphans.len() <= ORPHANS_MAX {
             return;
         }
-        state.channel.remove(proxy);
-        if let ProxyId::Supplier(number) = proxy {
-            state.suppliers.remove(&number);
+        let Some(oldest) = state.orphans.pop_front() else {
+            return;
+        };
+        if !state.channel.is_connected(oldest) {
+            state.channel.remove(oldest);
+            if let ProxyId::Supplier(number) = oldest {
+                state.suppliers.remove(&number);
+            }
         }
     }
 

@@ -1,4 +1,4 @@
-//! The networks with which the bridge speaks.
+//! The networks to which the bridge connects.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
@@ -7,7 +7,7 @@ use ipnet::IpNet;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 
-/// Networks: those of programs that may connect, and to whose consumers the bridge connects. By default this computer.
+/// The networks to whose consumers the bridge connects. By default this computer.
 ///
 /// In settings each is an address or a network, such as `10.1.0.0/16` or `fd00::/8`. Where `127.0.0.1` is allowed, the other
 /// addresses of this computer are: ORBs put them into references.
@@ -20,11 +20,6 @@ impl Networks {
         let address = address.to_canonical();
         let contains = |address: IpAddr| self.0.iter().any(|it| it.contains(&address));
         contains(address) || is_of_this_computer(address) && contains(Ipv4Addr::LOCALHOST.into())
-    }
-
-    /// Returns true if there is a network beyond this computer among them.
-    pub fn lead_beyond_loopback(&self) -> bool {
-        self.0.iter().any(|network| !network.addr().is_loopback())
     }
 
     fn parse(text: &str) -> Result<IpNet, String> {
@@ -96,7 +91,6 @@ mod tests {
             let address = address.parse().expect("it is an address");
             assert!(!networks.contain(address), "{address}");
         }
-        assert!(!networks.lead_beyond_loopback());
     }
 
     #[test]

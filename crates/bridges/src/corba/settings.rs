@@ -13,14 +13,12 @@ use crate::world::World;
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Settings {
-    /// Where programs connect by IIOP; `127.0.0.1:2809` by default. Port 0 takes a free one.
+    /// Where programs connect by IIOP; `127.0.0.1:2809` by default. Port 0 takes a free one. Beyond loopback it is refused.
     #[serde(default = "default_listen")]
     pub listen: SocketAddr,
-    /// The host in references, by which programs reach this one; the address of `listen` by default.
-    pub host: Option<String>,
-    /// The networks of programs that may connect, and to whose consumers the bridge connects; this computer by default.
+    /// The networks to whose consumers the bridge connects; this computer by default.
     #[serde(default)]
-    pub peers: Networks,
+    pub consumer_networks: Networks,
     /// The longest message of a program, in bytes; 4 MiB by default. A connection holds at most three times as much.
     #[serde(default = "default_message_len_max")]
     pub message_len_max: usize,
@@ -56,8 +54,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             listen: default_listen(),
-            host: None,
-            peers: Networks::default(),
+            consumer_networks: Networks::default(),
             message_len_max: default_message_len_max(),
             connections_max: default_connections_max(),
             consumers_max: default_consumers_max(),

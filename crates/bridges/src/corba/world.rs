@@ -83,16 +83,13 @@ async fn start(settings: Settings, ports: Vec<Port>) -> Result<RunningCorba, Sta
         ))
     })?;
     let address = listener.local_addr().map_err(StartError::new)?;
-    let host = settings
-        .host
-        .clone()
-        .unwrap_or_else(|| address.ip().to_string());
+    let host = address.ip().to_string();
     let profile = IiopProfile::new(&host, address.port(), Bytes::new()).map_err(StartError::new)?;
     let references = References::new(profile);
     let (ending, is_ending) = watch::channel(false);
     let consumers = ConsumerSettings {
         reach: Reach {
-            networks: settings.peers.clone(),
+            networks: settings.consumer_networks.clone(),
             own: address,
         },
         window: settings.consumer_window,
@@ -116,7 +113,6 @@ async fn start(settings: Settings, ports: Vec<Port>) -> Result<RunningCorba, Sta
     let connected = Connected::default();
     let listening = Listening {
         objects: Arc::clone(&objects),
-        peers: settings.peers,
         connections_max: settings.connections_max,
         message_len_max: settings.message_len_max,
         connected: connected.clone(),
@@ -136,15 +132,10 @@ async fn start(settings: Settings, ports: Vec<Port>) -> Result<RunningCorba, Sta
 
 fn check(settings: &Settings, ports: &[Port]) -> Result<(), StartError> {
     let listen = settings.listen;
-    if listen.ip().is_unspecified() && settings.host.is_none() {
+    if !listen.ip().is_loopback() {
         return Err(StartError::new(format_args!(
-            "references need the host by which programs reach this one: set `host` beside listen = \"{listen}\""
-        )));
-    }
-    if !listen.ip().is_loopback() && !settings.peers.lead_beyond_loopback() {
-        return Err(StartError::new(format_args!(
-            "listen = \"{listen}\" is beyond this computer, and CORBA programs have no names and passwords: list in `peers` \
-             the networks that may connect"
+            "listen = \"{listen}\" is beyond this computer, and programs of CORBA have no names in the rules of the hub: listen on \
+             127.0.0.1, and let a tunnel lead there"
         )));
     }
     if settings.consumer_window == 0 {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use floe_bridges::corba::Settings;
+use floe_giop::cdr::Encoder;
 use floe_giop::message::Outcome;
 use floe_giop::reference::{IiopProfile, Ior};
 use floe_giop::system_exception::SystemExceptionKind as Kind;
@@ -52,31 +53,47 @@ async fn a_consumer_leads_to_no_other_computer_and_not_to_the_bridge_itself() {
 }
 
 #[tokio::test]
-async fn proxies_that_nobody_connects_are_limited_and_go_with_the_connection() {
+async fn proxies_that_nobody_connects_are_limited_by_connection() {
     let joined = start(settings()).await;
     let mut client = Client::connect(&joined.address()).await;
     let (_, admin) = client.obtain(b"ticks", "for_suppliers").await;
-    let mut proxies = Vec::new();
-    for _ in 0..64 {
-        proxies.push(client.obtain(&admin, "obtain_push_consumer").await.1);
+    let (_, proxy) = client.obtain(&admin, "obtain_push_consumer").await;
+    for _ in 1..64 {
+        client.obtain(&admin, "obtain_push_consumer").await;
     }
     let refused = client
         .call(&admin, "obtain_push_consumer", |_| Ok(()))
         .await;
     assert_eq!(refusal(refused), (Kind::ImpLimit, 10));
-    // One that is connected makes room, and stays.
-    let connected = client
-        .call(&proxies[0], "connect_push_supplier", |to| {
-            Ior::NIL.encode(to)
-        })
-        .await;
-    assert_returned(&connected);
+    // One that is connected makes room.
+    let connect = |to: &mut Encoder| Ior::NIL.encode(to);
+    assert_returned(&client.call(&proxy, "connect_push_supplier", connect).await);
     client.obtain(&admin, "obtain_push_consumer").await;
-    drop(client);
-    let mut other = Client::connect(&joined.address()).await;
+    joined.end().await;
+}
+
+#[tokio::test]
+async fn proxies_that_nobody_connects_go_when_there_are_too_many() {
+    let joined = start(settings()).await;
+    let mut proxies = Vec::new();
+    for _ in 0..6 {
+        let mut client = Client::connect(&joined.address()).await;
+        let (_, admin) = client.obtain(b"ticks", "for_suppliers").await;
+        for _ in 0..50 {
+            proxies.push(client.obtain(&admin, "obtain_push_consumer").await.1);
+        }
+        if proxies.len() == 50 {
+            // The reference is given to another program, and this one ends.
+            let connect = |to: &mut Encoder| Ior::NIL.encode(to);
+            let mut other = Client::connect(&joined.address()).await;
+            let connected = other.call(&proxies[0], "connect_push_supplier", connect);
+            assert_returned(&connected.await);
+        }
+    }
+    let mut client = Client::connect(&joined.address()).await;
     let gone = async {
         loop {
-            let there = other.call(&proxies[1], "_non_existent", |_| Ok(())).await;
+            let there = client.call(&proxies[1], "_non_existent", |_| Ok(())).await;
             if matches!(there, Outcome::SystemException(_)) {
                 return;
             }
@@ -84,7 +101,12 @@ async fn proxies_that_nobody_connects_are_limited_and_go_with_the_connection() {
         }
     };
     timeout(PATIENCE, gone).await.expect("it goes");
-    assert_returned(&other.push(&proxies[0], &tick_code(), &tick("a", 1)).await);
+    for kept in [&proxies[0], &proxies[299]] {
+        let there = client.call(kept, "_non_existent", |_| Ok(())).await;
+        assert_returned(&there);
+    }
+    let pushed = client.push(&proxies[0], &tick_code(), &tick("a", 1)).await;
+    assert_returned(&pushed);
     joined.end().await;
 }
 
@@ -187,24 +209,15 @@ async fn damaged_conversations_cost_their_own_connection() {
 }
 
 #[tokio::test]
-async fn beyond_this_computer_a_bridge_names_its_peers() {
+async fn a_bridge_listens_on_this_computer_alone() {
     let joined = start(settings()).await;
-    let topics = [topic("ticks", "::Demo::Ticker")];
-    let refused = async |settings: Settings| {
-        let started = bridge(settings, &joined.client, &topics).await;
-        started.expect_err("it is refused").to_string()
-    };
     let everywhere = Settings {
         listen: ([0, 0, 0, 0], 0).into(),
         ..settings()
     };
-    let error = refused(everywhere.clone()).await;
-    assert!(error.contains("set `host`"), "{error}");
-    let error = refused(Settings {
-        host: Some("here".to_owned()),
-        ..everywhere
-    })
-    .await;
-    assert!(error.contains("`peers`"), "{error}");
+    let topics = [topic("ticks", "::Demo::Ticker")];
+    let started = bridge(everywhere, &joined.client, &topics).await;
+    let error = started.expect_err("it is refused").to_string();
+    assert!(error.contains("listen on 127.0.0.1"), "{error}");
     joined.end().await;
 }

@@ -307,7 +307,7 @@ impl Consumer {
             }
         };
         batch.is_done[number] = true;
-        account.refuse(Reason::CannotBeSaid, 1);
+        account.refuse(Reason::RefusedThere, 1);
         let (topic, name) = (self.port.topic(), &self.name);
         tracing::warn!(topic, "consumer {name} has refused an event: {refused}");
         Ok(())

@@ -89,9 +89,13 @@ pub(super) async fn serve(
     };
     incoming.run(&mut ending).await;
     drop(incoming);
+    visitor.keep_unconnected(|name, proxy| {
+        let channel = objects.channel(name);
+        channel.is_none_or(|channel| channel.is_connected(proxy))
+    });
     for (name, proxy) in visitor.take_obtained() {
         if let Some(channel) = objects.channel(&name) {
-            channel.forget_unconnected(proxy);
+            channel.orphan(proxy);
         }
     }
 }

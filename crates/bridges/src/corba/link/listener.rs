@@ -10,7 +10,6 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::incoming::serve;
-use crate::corba::networks::Networks;
 use crate::corba::objects::Objects;
 
 /// The wait after a connection could not be accepted: file descriptors may have run out.
@@ -21,7 +20,6 @@ const END_LIMIT: Duration = Duration::from_millis(1_500);
 /// What the connections share.
 pub(in crate::corba) struct Listening {
     pub(in crate::corba) objects: Arc<Objects>,
-    pub(in crate::corba) peers: Networks,
     pub(in crate::corba) connections_max: usize,
     pub(in crate::corba) message_len_max: usize,
     /// The programs that are connected.
@@ -64,10 +62,6 @@ pub(in crate::corba) async fn listen(
                 continue;
             }
         };
-        if !listening.peers.contain(address.ip()) {
-            tracing::debug!("{address} is in none of the networks of `peers`");
-            continue;
-        }
         let connected = &listening.connected;
         if connected.lock().len() >= listening.connections_max {
             tracing::debug!("{address} is one connection too many");

@@ -104,7 +104,7 @@ impl Reach {
         let ip = address.ip().to_canonical();
         if !self.networks.contain(ip) {
             return Some(OutgoingError::NotAllowed(format!(
-                "{address} is in none of the networks {}; add it to `peers` if the bridge shall connect to it",
+                "{address} is in none of the networks {}; list it in `consumer-networks` if the bridge shall connect there",
                 self.networks
             )));
         }
