@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 use floe_bridges::World;
 use floe_bridges::amqp::{AmqpWorld, Settings};
@@ -29,7 +30,7 @@ fn world_with(settings: Settings) -> Box<dyn World> {
 /// Starts the JMS program with its arguments and more environment; `None` is a visible skip, because there is no Java or no
 /// Qpid JMS.
 pub(crate) fn jms(arguments: &[&str], environment: &[(&str, &str)]) -> Option<Peer> {
-    java("Jms.java", arguments, environment)
+    java("Jms", arguments, environment)
 }
 
 fn java(program: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Option<Peer> {
@@ -44,16 +45,31 @@ fn java(program: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Opti
     if jars.is_empty() {
         return None;
     }
-    if !runs("java", &["-version"]) {
-        skip::report(PEER, "java does not run");
+    if !runs("javac", &["-version"]) {
+        skip::report(PEER, "javac does not run");
         return None;
     }
+    static COMPILED: OnceLock<PathBuf> = OnceLock::new();
+    let jars = Path::new(&jars).join("*");
+    let classes = COMPILED.get_or_init(|| compile(&jars));
+    let mut path = classes.clone().into_os_string();
+    path.push(":");
+    path.push(jars);
     let mut command = Command::new("java");
-    command.arg("-Xmx256m").arg("-cp");
-    command.arg(Path::new(&jars).join("*"));
-    command.arg(source(program)).args(arguments);
+    command.arg("-Xmx256m").arg("-cp").arg(path);
+    command.arg(program).args(arguments);
     command.envs(environment.iter().copied());
     Some(Peer::start("Qpid JMS", &mut command))
+}
+
+/// Compiles the Java programs, once for all tests: the folder of their classes.
+fn compile(jars: &Path) -> PathBuf {
+    let classes = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bridges-amqp-classes");
+    let mut javac = Command::new("javac");
+    javac.arg("-cp").arg(jars).arg("-d").arg(&classes);
+    javac.args([source("Jms.java"), source("Conversation.java")]);
+    Peer::start("javac", &mut javac).succeed();
+    classes
 }
 
 /// As [`jms`], the program with Proton for Python.
@@ -209,11 +225,9 @@ mod tests {
         let environment = [user, password, ("JMS_ACK", "4")];
         let mut subscriber = jms(&subscribe, &environment).expect("it was there before");
         subscriber.ready();
-        for seed in ["1", "2", "3", "4"] {
-            let publish = ["publish", &address, "jms", seed];
-            let publisher = jms(&publish, &[user, password]);
-            publisher.expect("it was there before").succeed();
-        }
+        let publish = ["publish", &address, "jms", "1", "2", "3", "4"];
+        let publisher = jms(&publish, &[user, password]);
+        publisher.expect("it was there before").succeed();
         assert_lines(
             &mut subscriber,
             &[("jms", 1), ("jms", 2), ("jms", 3), ("jms", 4)],
@@ -228,8 +242,7 @@ mod tests {
     #[test]
     fn a_jms_program_does_with_a_topic_what_programs_do() {
         let joined = Joined::start(world());
-        let Some(conversation) = java("Conversation.java", &[&joined.address()], NO_ENVIRONMENT)
-        else {
+        let Some(conversation) = java("Conversation", &[&joined.address()], NO_ENVIRONMENT) else {
             return;
         };
         let ended = conversation.end();

@@ -905,6 +905,33 @@ fn deliveries_that_the_program_does_not_settle_have_a_limit() {
 }
 
 #[test]
+fn a_rejection_with_a_long_reason_fits_the_shortest_frame() {
+    let shortest = Open {
+        max_frame_size: Some(512),
+        ..open()
+    };
+    let mut pair = Pair::open_with(settings(), shortest, begin());
+    let link = pair.attach(attach(0, Role::Sender, "a"), 1);
+    pair.message(transfer(0, 0), b"");
+    let Event::Delivery(delivery) = pair.take_event() else {
+        panic!("expected a delivery")
+    };
+    pair.frames();
+    let error = AmqpError::new(condition::INVALID_FIELD, "é".repeat(1_000));
+    let rejected = Outcome::Rejected(Some(error));
+    let settled = pair.connection.settle(link, delivery.delivery, rejected);
+    assert_eq!(settled, Ok(()));
+    let frames = pair.frames();
+    let [(Performative::Disposition(disposition), _)] = &frames[..] else {
+        panic!("expected a disposition, got {frames:?}")
+    };
+    let Some(DeliveryState::Outcome(Outcome::Rejected(Some(error)))) = &disposition.state else {
+        panic!("expected a rejection, got {disposition:?}")
+    };
+    assert_eq!(error.description, Some("é".repeat(150)));
+}
+
+#[test]
 fn a_receiver_that_settles_second_is_told_that_the_sender_has_settled() {
     let mut pair = Pair::open();
     let mut second = attach(0, Role::Receiver, "a");

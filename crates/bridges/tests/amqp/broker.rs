@@ -144,7 +144,10 @@ impl Broker {
 
     /// The next text of a subscription.
     pub(crate) fn next(&self, events: &mut Subscription<HubEvent>) -> String {
-        let event = self.runtime.block_on(events.next());
+        let event = self.runtime.block_on(async {
+            let next = tokio::time::timeout(crate::PATIENCE, events.next()).await;
+            next.expect("it comes in time")
+        });
         let event = event
             .expect("the hub is there")
             .expect("nothing is missing");

@@ -14,6 +14,8 @@ use floe_amqp::performative::{
 };
 use floe_amqp::terminus::{AnyTarget, Source, Target};
 
+use crate::PATIENCE;
+
 /// A connection with one session. Its links have the handles that tests choose.
 pub(crate) struct Client {
     stream: TcpStream,
@@ -26,9 +28,6 @@ pub(crate) struct Received {
     pub(crate) delivery: u32,
     pub(crate) message: Bytes,
 }
-
-/// Long, because machines that run tests are slow and loaded.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 const FRAME_LEN_MAX: u32 = 65_536;
 

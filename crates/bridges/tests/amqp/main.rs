@@ -10,9 +10,12 @@ mod producers;
 
 use std::time::{Duration, Instant};
 
-/// Waits until `holds`. Long, because machines that run tests are slow and loaded.
+/// Long, because machines that run tests are slow and loaded.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Waits until `holds`.
 fn eventually(expected: &str, holds: impl Fn() -> bool) {
-    let end = Instant::now() + Duration::from_secs(30);
+    let end = Instant::now() + PATIENCE;
     while !holds() {
         assert!(Instant::now() < end, "expected {expected}");
         std::thread::sleep(Duration::from_millis(5));

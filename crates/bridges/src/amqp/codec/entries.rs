@@ -28,7 +28,7 @@ const SHOWN_LEN_MAX: usize = 60;
 /// The constructor of a list without elements.
 const EMPTY_LIST: u8 = 0x45;
 
-/// What a codec error says was being read.
+/// The name of a value in the error of a codec.
 const READING: &str = "a value";
 
 impl<'m> Encoded<'m> {

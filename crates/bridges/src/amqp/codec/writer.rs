@@ -97,7 +97,7 @@ impl Writer for MapWriter {
         self.put_value(Value::Bool(value))
     }
 
-    /// The same eight bits, with a sign, as Java has them.
+    /// Keeps the eight bits, and gives them a sign, as Java has them.
     fn byte(&mut self, value: u8) -> Result<(), InstanceError> {
         self.put_value(Value::Byte(value as i8))
     }

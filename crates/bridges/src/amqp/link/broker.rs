@@ -1,4 +1,4 @@
-//! What all connections share: topics, users, who is there.
+//! The topics, the users and the list of programs, which all connections share.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,7 +13,7 @@ use crate::amqp::codec::MessageCodec;
 use crate::hub::Port;
 use crate::world::{PEERS_LISTED_MAX, WorldState};
 
-/// What all connections share.
+/// The part that all connections share.
 #[derive(Debug)]
 pub(crate) struct Broker {
     topics: BTreeMap<String, BrokerTopic>,

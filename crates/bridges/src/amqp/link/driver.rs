@@ -29,7 +29,7 @@ use super::producer::{Incoming, Producer, Published};
 use super::{Broker, BrokerTopic};
 use crate::amqp::mapping;
 
-/// What a task tells its connection.
+/// A message of a task to its connection.
 #[derive(Debug)]
 pub(super) enum Command {
     /// The program is who it says, or not.

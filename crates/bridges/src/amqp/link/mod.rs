@@ -1,6 +1,6 @@
 //! Sockets and connections, and what the links of a connection do.
 //!
-//! - [`broker`]: what all connections share: topics, users, who is there
+//! - [`broker`]: topics, users and the list of programs, which all connections share
 //! - [`listener`]: accepts connections
 //! - [`driver`]: one connection: moves bytes between a socket and the state machine, and decides
 //! - [`producer`]: a link on which a program publishes

@@ -187,7 +187,7 @@ fn poll_first(in_flight: &mut Vec<InFlight>, context: &mut Context<'_>) -> Poll<
     }
 }
 
-/// What a program is told of an event that the hub does not have.
+/// The outcome of a message whose event the hub does not have.
 fn outcome_of(error: &PublishError) -> Outcome {
     match error {
         // Nothing is gained by sending it again.

@@ -1,4 +1,4 @@
-// A JMS program that does with a topic of events what programs do: `java -cp 'jars/*' Conversation.java ADDRESS`. It prints
+// A JMS program that does with a topic of events what programs do: `java -cp 'classes:jars/*' Conversation ADDRESS`. It prints
 // each step, and `done`. Kinds of subscriptions that the broker does not offer must be refused clearly.
 
 import jakarta.jms.*;

@@ -1,4 +1,4 @@
-// A JMS program at a topic of events: `java -cp 'jars/*' Jms.java subscribe ADDRESS COUNT`, or
+// A JMS program at a topic of events: `java -cp 'classes:jars/*' Jms subscribe ADDRESS COUNT`, or
 // `... publish ADDRESS WORLD SEED...`. See ../../main.rs for what it prints.
 //
 // JMS_BODY=map publishes MapMessages; what it gets may be of both types. JMS_ACK=N acknowledges by the session, each
