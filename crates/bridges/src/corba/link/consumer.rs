@@ -44,7 +44,7 @@ pub(in crate::corba) struct Consumer {
     given: Ior,
     /// Where it is now: a forward may have led elsewhere.
     reference: Ior,
-    /// What it is called in the log.
+    /// Its name in the log.
     name: String,
     outgoing: Option<Outgoing>,
     /// Forwards in a row.
