@@ -99,15 +99,19 @@ async fn a_consumer_that_refuses_an_event_gets_the_next() {
 
 /// Waits until the object of a reference is no longer there.
 async fn await_gone(client: &mut Client, proxy: &[u8]) {
-    loop {
-        let there = client.call(proxy, "_non_existent", |_| Ok(())).await;
-        match there {
-            Outcome::SystemException(exception) => {
-                return assert_eq!(exception.kind, Kind::ObjectNotExist);
+    let gone = async {
+        loop {
+            let there = client.call(proxy, "_non_existent", |_| Ok(())).await;
+            match there {
+                Outcome::SystemException(exception) => {
+                    return assert_eq!(exception.kind, Kind::ObjectNotExist);
+                }
+                _ => tokio::time::sleep(Duration::from_millis(5)).await,
             }
-            _ => tokio::time::sleep(Duration::from_millis(5)).await,
         }
-    }
+    };
+    let gone = tokio::time::timeout(PATIENCE, gone).await;
+    gone.expect("it goes");
 }
 
 async fn connect(client: &mut Client, consumer: &Ior) -> bytes::Bytes {
