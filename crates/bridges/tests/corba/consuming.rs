@@ -1,5 +1,6 @@
 //! Consumers.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use floe_bridges::core::account::Reason;
@@ -210,15 +211,15 @@ async fn a_window_pushes_before_the_answers_came() {
     })
     .await;
     let mut client = Client::connect(&joined.address()).await;
-    let mut consumer = Consumer::start().await;
+    let mut consumer = Consumer::start_lazy().await;
     connect(&mut client, &consumer.reference).await;
-    consumer.answer(&[Answer::Nothing]);
-    let events: Vec<_> = (0..8).map(|id| tick_json("a", id)).collect();
+    let events: Vec<_> = (0..100).map(|id| tick_json("a", id)).collect();
     joined.publish(TICK, &events).await;
-    // Nothing is answered to the first one, and the others come all the same.
-    for id in 1..8 {
+    for id in 0..100 {
         assert_eq!(consumer.event().await.value(), Ok(tick("a", id)));
     }
+    assert!(consumer.overlapped.load(Ordering::Relaxed));
+    joined.counted(|counts| counts.sent_out == 100).await;
     joined.end().await;
 }
 
