@@ -131,22 +131,22 @@ async fn serve(
                     return;
                 }
                 held.extend(std::iter::from_fn(|| connection.poll_output()));
+                if overlapped.is_some() {
+                    continue;
+                }
             }
             Some(_) => return,
             None if held.is_empty() => match stream.read_buf(&mut input).await {
                 Ok(0) | Err(_) => return,
                 Ok(_) => continue,
             },
-            None => {}
-        }
-        if overlapped.is_some() && held.len() == 1 && input.is_empty() {
             // Perhaps another push comes.
-            let more = timeout(LAZINESS, stream.read_buf(&mut input)).await;
-            match more {
+            None if held.len() == 1 => match timeout(LAZINESS, stream.read_buf(&mut input)).await {
                 Ok(Ok(0) | Err(_)) => return,
                 Ok(Ok(_)) => continue,
                 Err(_) => {}
-            }
+            },
+            None => {}
         }
         for bytes in held.drain(..) {
             if stream.write_all(&bytes).await.is_err() {
