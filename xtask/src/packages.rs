@@ -27,6 +27,7 @@ const INTEROP: &[&str] = &[
     "default-jdk-headless",
     "maven",
     "gsoap",
+    "libgsoap-dev",
     "tshark",
 ];
 

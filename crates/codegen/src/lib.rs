@@ -5,7 +5,7 @@
 //!   it had to change
 //! - [`model_json`]: a model as JSON text
 //! - [`generate_html`]: a model as a reference for people, one HTML page
-//! - [`generate_idl`], [`generate_wsdl`]: a model in the languages of DDS, CORBA and SOAP
+//! - [`generate_idl`], [`generate_wsdl`], [`generate_notification_wsdl`]: a model in the languages of DDS, CORBA and SOAP
 //! - [`foreign`]: its names and types there, for programs that carry events between the worlds
 //! - [`compile_files`]: files to a model, with the contracts of Floe itself built in
 //!
@@ -66,4 +66,4 @@ pub use html::generate_html;
 pub use idl::{Idl, generate_idl};
 pub use json::model_json;
 pub use rust::{RustOptions, generate_rust, generate_rust_with_warnings};
-pub use wsdl::{WsdlOptions, generate_wsdl};
+pub use wsdl::{WsdlOptions, generate_notification_wsdl, generate_wsdl};

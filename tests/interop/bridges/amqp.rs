@@ -29,6 +29,10 @@ fn world_with(settings: Settings) -> Box<dyn World> {
 /// Starts the JMS program with its arguments and more environment; `None` is a visible skip, because there is no Java or no
 /// Qpid JMS.
 pub(crate) fn jms(arguments: &[&str], environment: &[(&str, &str)]) -> Option<Peer> {
+    java("Jms.java", arguments, environment)
+}
+
+fn java(program: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Option<Peer> {
     const PEER: &str = "qpid-jms";
     let Some(jars) = std::env::var_os("FLOE_QPID_JMS") else {
         let reason =
@@ -47,7 +51,7 @@ pub(crate) fn jms(arguments: &[&str], environment: &[(&str, &str)]) -> Option<Pe
     let mut command = Command::new("java");
     command.arg("-Xmx256m").arg("-cp");
     command.arg(Path::new(&jars).join("*"));
-    command.arg(source("Jms.java")).args(arguments);
+    command.arg(source(program)).args(arguments);
     command.envs(environment.iter().copied());
     Some(Peer::start("Qpid JMS", &mut command))
 }
@@ -85,9 +89,10 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use floe_bridges::amqp::Settings;
+    use floe_bridges::core::account::Reason;
     use floe_tests::peer::{PATIENCE, Peer};
 
-    use super::{jms, proton, world, world_with};
+    use super::{java, jms, proton, world, world_with};
     use crate::fixture::{Joined, TOPIC};
     use crate::{event, ice};
 
@@ -197,7 +202,7 @@ mod tests {
         };
         let ended = stranger.end();
         assert!(
-            ended.errors.contains("JMSSecurityException"),
+            ended.errors.contains("failed to authenticate"),
             "{}",
             ended.errors
         );
@@ -219,6 +224,24 @@ mod tests {
 
     /// The password is tulip.
     const USER: &str = "ann $6$saltsalt$EqRs70RCD10BK2oIqHA.xIeGk/ty/WsNcWNXGTUkNL9KTTwipoiwJ.2dohpd9YDcKrq7S6hUZDv9tEw6vs/7B/";
+
+    #[test]
+    fn a_jms_program_does_with_a_topic_what_programs_do() {
+        let joined = Joined::start(world());
+        let Some(conversation) = java("Conversation.java", &[&joined.address()], NO_ENVIRONMENT)
+        else {
+            return;
+        };
+        let ended = conversation.end();
+        let last = ended.lines.last().map(String::as_str);
+        assert_eq!(last, Some("done"), "{:?}\n{}", ended.lines, ended.errors);
+        assert_eq!(
+            joined.counts().not_crossed,
+            [(Reason::Malformed, 5)],
+            "{}",
+            ended.errors
+        );
+    }
 
     fn goes_on_after_each_side_was_killed(start: Start) {
         let mut joined = Joined::start(world());

@@ -1,13 +1,15 @@
 //! Names and types of a topic over there, and which links it takes.
 
+use std::net::SocketAddr;
+
 use floe_amqp::condition::{self, AmqpError};
 use floe_amqp::connection::AttachRequest;
 use floe_amqp::jms::Subscription;
 use floe_amqp::terminus::{Source, Target, capability};
 
-use super::MessageBody;
-use super::codec::can_be_entries;
-use crate::core::mapping::{Finding, Verdict};
+use super::codec::{can_be_entries, can_be_text};
+use super::{MessageBody, Settings};
+use crate::core::mapping::{EventKind, Finding, Verdict};
 use crate::hub::TopicPlan;
 
 /// The most bytes of the name of a topic: the limit of an address ([`Limits::name_len_max`]).
@@ -18,29 +20,12 @@ pub(crate) const NAME_LEN_MAX: usize = 1_024;
 /// In front of the name of a topic in some JMS programs.
 const TOPIC_PREFIX: &str = "topic://";
 
-/// How a topic is said over there.
-pub(crate) fn judge(topic: &TopicPlan, body: MessageBody) -> Vec<Finding> {
-    let mut findings = vec![judge_name(&topic.name)];
+/// How a topic is said over there, by a broker with these settings.
+pub(crate) fn judge(topic: &TopicPlan, settings: &Settings) -> Vec<Finding> {
+    let body = settings.body(&topic.topic);
+    let mut findings = vec![judge_address(&settings.listen), judge_name(&topic.name)];
     for kind in topic.events.kinds() {
-        let said_as = match body {
-            MessageBody::Text => "TextMessage, JSON",
-            MessageBody::Map => "MapMessage",
-        };
-        let checked = match body {
-            MessageBody::Text => Ok(()),
-            MessageBody::Map => kind.operation().inputs().check(can_be_entries),
-        };
-        findings.push(Finding {
-            subject: format!("operation {}", kind.name()),
-            said_as: checked.as_ref().map_or("", |()| said_as).to_owned(),
-            verdict: match checked {
-                Ok(()) => Verdict::Exact,
-                Err(refused) => Verdict::Refused {
-                    why: refused.to_string(),
-                    fix: "send it as text: leave out body = \"map\"".to_owned(),
-                },
-            },
-        });
+        findings.push(judge_kind(kind, body));
     }
     findings.push(Finding {
         subject: "delivery".to_owned(),
@@ -51,6 +36,60 @@ pub(crate) fn judge(topic: &TopicPlan, body: MessageBody) -> Vec<Finding> {
         ),
     });
     findings
+}
+
+/// Names of hosts are looked up when the broker starts, and judged then.
+fn judge_address(listen: &str) -> Finding {
+    let address: Option<SocketAddr> = listen.parse().ok();
+    let is_beyond = address.is_some_and(|address| !address.ip().is_loopback());
+    Finding {
+        subject: "listen".to_owned(),
+        said_as: match is_beyond {
+            true => String::new(),
+            false => format!("amqp://{listen}"),
+        },
+        verdict: match is_beyond {
+            true => Verdict::Refused {
+                why: format!(
+                    "other computers reach {listen}, and passwords would pass in the clear"
+                ),
+                fix: "listen at 127.0.0.1".to_owned(),
+            },
+            false => Verdict::Exact,
+        },
+    }
+}
+
+fn judge_kind(kind: &EventKind, body: MessageBody) -> Finding {
+    let (said_as, checked) = match body {
+        MessageBody::Text => (
+            "TextMessage, JSON",
+            kind.operation().inputs().check(can_be_text),
+        ),
+        MessageBody::Map => (
+            "MapMessage",
+            kind.operation().inputs().check(can_be_entries),
+        ),
+    };
+    let subject = format!("operation {}", kind.name());
+    match checked {
+        Ok(()) => Finding {
+            subject,
+            said_as: said_as.to_owned(),
+            verdict: Verdict::Exact,
+        },
+        Err(refused) => Finding {
+            subject,
+            said_as: String::new(),
+            verdict: Verdict::Refused {
+                why: refused.to_string(),
+                fix: match kind.operation().inputs().check(can_be_text) {
+                    Ok(()) => "leave out body = \"map\": a text can say it".to_owned(),
+                    Err(_) => "make it a struct".to_owned(),
+                },
+            },
+        },
+    }
 }
 
 fn judge_name(name: &str) -> Finding {

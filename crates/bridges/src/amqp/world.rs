@@ -140,7 +140,7 @@ impl World for AmqpWorld {
     }
 
     fn judge(&self, topic: &TopicPlan) -> Vec<Finding> {
-        mapping::judge(topic, self.settings.body(&topic.topic))
+        mapping::judge(topic, &self.settings)
     }
 
     fn start(

@@ -188,7 +188,10 @@ mod tests {
             ]
         );
         assert_eq!(refused("a\0b", "::Demo::Ticker").len(), 1);
-        assert_eq!(refused(&"a".repeat(257), "::Demo::Ticker").len(), 1);
+        assert_eq!(
+            refused(&"a".repeat(NAME_LEN_MAX + 1), "::Demo::Ticker").len(),
+            1
+        );
         let spaced = judge(&plan("my ticks", "::Demo::Ticker"));
         assert!(matches!(spaced[0].verdict, Verdict::Weaker(_)));
     }

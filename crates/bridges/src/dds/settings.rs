@@ -14,13 +14,13 @@ use crate::world::World;
 pub struct Settings {
     /// The domain, 0 to 232. Default: 0.
     pub domain: u32,
-    /// The addresses of the interfaces that are used, and no others: datagrams come from and go to their networks only.
-    /// Default: loopback.
+    /// The addresses of the interfaces that are used, and no others. Default: loopback.
     pub interfaces: Vec<IpAddr>,
-    /// Hosts to which the bridge announces itself, at the standard ports of the first [`PEER_INDEXES`] participants there. They
-    /// may be outside the networks of the interfaces. Default: loopback.
+    /// Hosts that may take part, and to which the bridge announces itself at the standard ports of the first [`PEER_INDEXES`]
+    /// participants there. Default: loopback.
     pub peers: Vec<IpAddr>,
-    /// Announces itself to the standard's multicast group, too, and hears those who do. Default: false.
+    /// Announces itself to the standard's multicast group, too, hears those who do, and lets all hosts of the networks of the
+    /// interfaces take part. Default: false; those of loopback may always.
     pub multicast: bool,
     /// The topics.
     pub topic: Vec<TopicSettings>,

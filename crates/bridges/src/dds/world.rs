@@ -1,6 +1,6 @@
 //! A domain of DDS as a world.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -119,7 +119,7 @@ impl Dds {
                 "expected at least one address in `interfaces` of [bridge.dds], got none; without the key it is loopback",
             ));
         }
-        let networks = networks(&settings.interfaces)?;
+        let networks = networks(settings)?;
         let sockets = Sockets::bind(domain, ports, &settings.interfaces, settings.multicast)?;
         let broken = |error: std::io::Error| StartError::new(error);
         let (discovery, samples) = (
@@ -233,10 +233,21 @@ fn prefix() -> Result<GuidPrefix, StartError> {
     Ok(GuidPrefix(prefix))
 }
 
-/// The networks of interfaces with these addresses.
-fn networks(interfaces: &[IpAddr]) -> Result<Vec<Network>, StartError> {
+/// The networks of the interfaces, whose hosts may take part. Participants have no names that rules could know, so that beyond
+/// loopback `peers` or `multicast` must have let them in.
+fn networks(settings: &Settings) -> Result<Vec<Network>, StartError> {
     let known = if_addrs::get_if_addrs()
         .map_err(|error| StartError::new(format_args!("cannot list the interfaces: {error}")))?;
+    let beyond = settings.interfaces.iter().find(|it| !it.is_loopback());
+    if let Some(interface) = beyond
+        && !settings.multicast
+        && settings.peers.iter().all(IpAddr::is_loopback)
+    {
+        return Err(StartError::new(format_args!(
+            "interface {interface} of [bridge.dds] leads beyond loopback, and nobody there may take part: name the hosts in \
+             `peers`, or let its whole network in with `multicast = true`"
+        )));
+    }
     let of_address = |address: &IpAddr| {
         let found = known.iter().find(|it| it.ip() == *address);
         let Some(found) = found else {
@@ -247,14 +258,17 @@ fn networks(interfaces: &[IpAddr]) -> Result<Vec<Network>, StartError> {
                 addresses.join(", ")
             )));
         };
+        let is_let_in = address.is_loopback() || settings.multicast;
         let mask = match &found.addr {
-            if_addrs::IfAddr::V4(of) => of.netmask.into(),
-            if_addrs::IfAddr::V6(of) => of.netmask.into(),
+            if_addrs::IfAddr::V4(of) if is_let_in => of.netmask.into(),
+            if_addrs::IfAddr::V6(of) if is_let_in => of.netmask.into(),
+            if_addrs::IfAddr::V4(_) => Ipv4Addr::BROADCAST.into(),
+            if_addrs::IfAddr::V6(_) => Ipv6Addr::from_bits(u128::MAX).into(),
         };
         let address = *address;
         Ok(Network { address, mask })
     };
-    interfaces.iter().map(of_address).collect()
+    settings.interfaces.iter().map(of_address).collect()
 }
 
 /// The name by which other participants see the bridge.
@@ -263,3 +277,40 @@ const PARTICIPANT_NAME: &str = "Floe bridge";
 const COMMANDS_MAX: usize = 64;
 /// How long the goodbye may take.
 const GOODBYE_TIME: std::time::Duration = std::time::Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn networks_of(
+        interface: &str,
+        peers: &[&str],
+        multicast: bool,
+    ) -> Result<Vec<Network>, String> {
+        let parse = |text: &str| text.parse().expect("it is an address");
+        let settings = Settings {
+            interfaces: vec![parse(interface)],
+            peers: peers.iter().map(|it| parse(it)).collect(),
+            multicast,
+            ..Settings::default()
+        };
+        networks(&settings).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn beyond_loopback_somebody_must_be_let_in() {
+        let mask = "255.0.0.0".parse().expect("it is an address");
+        let loopback = networks_of("127.0.0.1", &["127.0.0.1"], false).expect("it is there");
+        assert_eq!(loopback[0].mask, IpAddr::V4(mask));
+        // No host has this address; it is for documentation.
+        let error = networks_of("192.0.2.1", &["127.0.0.1"], false).expect_err("nobody is let in");
+        assert!(error.contains("leads beyond loopback"), "{error}");
+        for (peers, multicast) in [(&["192.0.2.2"][..], false), (&[], true)] {
+            let error = networks_of("192.0.2.1", peers, multicast).expect_err("it is not there");
+            assert!(
+                error.contains("the address of an interface of this host"),
+                "{error}"
+            );
+        }
+    }
+}

@@ -25,8 +25,11 @@ pub trait WorldSettings: DeserializeOwned {
 #[derive(Debug, Clone, Copy)]
 pub struct KnownWorld {
     name: &'static str,
-    read: Option<fn(toml::Value, &Path) -> Result<ReadWorld, toml::de::Error>>,
+    read: Option<ReadTable>,
 }
+
+/// Reads the table of a world. Relative names of files start at the folder.
+type ReadTable = fn(toml::Value, &Path) -> Result<ReadWorld, toml::de::Error>;
 
 /// A world as its table describes it.
 pub(super) struct ReadWorld {

@@ -160,7 +160,7 @@ fn a_message_longer_than_the_limit_ends_its_link_alone() {
     let mut client = Client::connect(&broker.address());
     client.publisher(0, "lines");
     client.publisher(1, "lines");
-    let long = vec![b'x'; (16 << 20) + 1];
+    let long = vec![b'x'; (8 << 20) + 1];
     client.send(0, &long, false);
     let floe_amqp::performative::Performative::Detach(detach) = client.hear() else {
         panic!("expected a detach");

@@ -89,14 +89,14 @@ impl Broker {
         broker
     }
 
-    pub(crate) fn try_start(&self, settings: Settings) -> Result<Bridge, BridgeError> {
+    pub(crate) fn try_start(&self, settings: Settings) -> Result<Bridge, Box<BridgeError>> {
         let contract = contract();
         let topics = settings.topics.iter();
         let plans = topics.map(|topic| topic.plan(&contract).expect("they are events"));
         let plans = plans.collect();
         let world = Box::new(AmqpWorld::new(settings, ""));
-        self.runtime
-            .block_on(Bridge::start(world, &self.client, plans))
+        let started = Bridge::start(world, &self.client, plans);
+        self.runtime.block_on(started).map_err(Box::new)
     }
 
     pub(crate) fn bridge(&self) -> &Bridge {

@@ -45,7 +45,7 @@ impl Client {
         };
         client.bytes(&AMQP_HEADER);
         client.say(Performative::Open(Open {
-            container_id: "client".to_owned(),
+            container_id: "cli\nent".to_owned(),
             hostname: None,
             max_frame_size: Some(FRAME_LEN_MAX),
             channel_max: None,

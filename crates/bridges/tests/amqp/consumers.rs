@@ -245,12 +245,14 @@ fn a_slow_consumer_costs_the_others_nothing_and_its_losses_are_counted() {
     });
 }
 
+type Change<'a> = dyn Fn(&mut Source) + 'a;
+
 #[test]
 fn a_subscription_that_is_no_plain_one_of_a_topic_is_refused_with_its_kind() {
     let broker = Broker::start();
     let mut client = Client::connect(&broker.address());
     let mut handle = 0;
-    let mut refused = |change: &dyn Fn(&mut Source)| {
+    let mut refused = |change: &Change<'_>| {
         let mut attach = consumer(handle, "lines");
         handle += 1;
         change(attach.source.as_mut().expect("it has one"));
@@ -263,7 +265,7 @@ fn a_subscription_that_is_no_plain_one_of_a_topic_is_refused_with_its_kind() {
             value,
         }])
     };
-    let cases: [(&dyn Fn(&mut Source), &str); 8] = [
+    let cases: [(&Change<'_>, &str); 8] = [
         (
             &|it| it.durable = Durability::UnsettledState,
             "a durable subscription",

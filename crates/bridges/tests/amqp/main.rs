@@ -5,6 +5,7 @@ mod client;
 
 mod attacks;
 mod consumers;
+mod logins;
 mod producers;
 
 use std::time::{Duration, Instant};

@@ -53,6 +53,37 @@ pub(crate) fn content(model: &Model, target: Target) -> Result<Content, Vec<Diag
     }
 }
 
+/// Collects some definitions and what they use, whatever else the files define, in the order of the model.
+///
+/// # Errors
+/// An error for each class among them.
+pub(crate) fn content_of(
+    model: &Model,
+    roots: &[DefinitionId],
+    target: Target,
+) -> Result<Vec<DefinitionId>, Vec<Diagnostic>> {
+    let mut search = Search {
+        model,
+        target,
+        reached: BTreeSet::new(),
+        errors: Vec::new(),
+        warnings: Vec::new(),
+    };
+    for id in roots {
+        search.reach(*id);
+    }
+    for id in search.reached.clone() {
+        let definition = model.definition(id);
+        if matches!(definition.kind, DefinitionKind::Class(_)) {
+            search.refuse_class(definition, definition.span);
+        }
+    }
+    match search.errors.is_empty() {
+        true => Ok(search.reached.into_iter().collect()),
+        false => Err(search.errors),
+    }
+}
+
 struct Search<'m> {
     model: &'m Model,
     target: Target,
@@ -172,7 +203,7 @@ impl Search<'_> {
                     (false, _) => self.reach(id),
                     (true, false) => self.refuse_class(definition, span),
                     // It is refused where it is defined.
-                    (true, true) => {}
+                    (true, true) => drop(self.reached.insert(id)),
                 }
             }
             Type::AnyClass => {

@@ -15,7 +15,7 @@ mod event;
 mod names;
 mod naming;
 
-pub(crate) use content::{Content, Target, content, throws};
+pub(crate) use content::{Content, Target, content, content_of, throws};
 pub use event::{EventOperation, EventType, Payload, event_type, payload};
 pub use names::{NameScope, World, original};
-pub use naming::{Made, Naming};
+pub use naming::{Made, Naming, namespace};

@@ -163,6 +163,11 @@ impl<'m> Naming<'m> {
     }
 }
 
+/// The XML namespace of the module of a definition: `BASE:Demo:Inner`.
+pub fn namespace(naming: &Naming<'_>, base: &str, id: DefinitionId) -> String {
+    format!("{base}:{}", naming.modules_of(id).join(":"))
+}
+
 impl Made {
     /// The name before it is spelled.
     fn name(&self, definition: &str) -> String {

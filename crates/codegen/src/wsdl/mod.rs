@@ -4,6 +4,7 @@
 //! mod.rs         namespaces, and the parts of the document in order
 //! schema.rs      types, wrapper elements, and elements of events
 //! service.rs     messages, port types, bindings, services
+//! notification.rs   the document of a broker of events, and the schemas of its messages (notification.xml)
 //! xml.rs         elements, attributes, escapes
 //! ```
 //!
@@ -12,6 +13,7 @@
 //!
 //! Source: WSDL 1.1; WSDL 1.1 Binding Extension for SOAP 1.2; XML Schema 1.0; WS-I Basic Profile 1.1.
 
+mod notification;
 mod schema;
 mod service;
 mod xml;
@@ -22,8 +24,10 @@ use floe_slice::Model;
 use floe_slice::diagnostic::Diagnostic;
 use floe_slice::model::{DefinitionId, DefinitionKind, Primitive, Type};
 
-use crate::foreign::{Content, Naming, Target, World, content};
+use crate::foreign::{Content, Naming, Target, World, content, namespace};
 use xml::XmlText;
+
+pub use notification::generate_notification_wsdl;
 
 /// How a contract becomes WSDL.
 #[derive(Debug, Clone)]
@@ -205,7 +209,7 @@ impl Namespaces {
         };
         for id in definitions {
             let modules = &model.definition(*id).modules;
-            let uri = format!("{base}:{}", naming.modules_of(*id).join(":"));
+            let uri = namespace(naming, base, *id);
             if !namespaces.modules.contains_key(modules) {
                 namespaces
                     .modules
@@ -220,6 +224,21 @@ impl Namespaces {
             }
         }
         namespaces
+    }
+
+    /// Leaves out those of interfaces, whose operations are not called.
+    fn without_interfaces(&mut self) {
+        let kept: Vec<usize> = self.modules.values().copied().collect();
+        let place = |index: usize| kept.iter().filter(|it| **it < index).count();
+        for index in self.modules.values_mut() {
+            *index = place(*index);
+        }
+        let mut index = 0;
+        self.uris.retain(|_| {
+            index += 1;
+            kept.contains(&(index - 1))
+        });
+        self.interfaces.clear();
     }
 
     /// The prefix of the module that a definition is in.

@@ -46,15 +46,7 @@ pub(super) struct Wrappers {
 impl Document<'_> {
     pub(super) fn types(&self, text: &mut XmlText) {
         text.open("wsdl:types", &[]);
-        for (modules, index) in &self.namespaces.modules {
-            self.open_schema(text, *index);
-            for id in &self.definitions {
-                if self.model.definition(*id).modules == *modules {
-                    self.definition(text, *id);
-                }
-            }
-            text.close();
-        }
+        self.module_schemas(text);
         for (id, index) in &self.namespaces.interfaces {
             self.open_schema(text, *index);
             let operations = self.model.own_operations(*id).iter();
@@ -64,6 +56,19 @@ impl Document<'_> {
             text.close();
         }
         text.close();
+    }
+
+    /// A schema for each module.
+    pub(super) fn module_schemas(&self, text: &mut XmlText) {
+        for (modules, index) in &self.namespaces.modules {
+            self.open_schema(text, *index);
+            for id in &self.definitions {
+                if self.model.definition(*id).modules == *modules {
+                    self.definition(text, *id);
+                }
+            }
+            text.close();
+        }
     }
 
     /// Opens a schema that sees all the others.

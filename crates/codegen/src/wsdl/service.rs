@@ -140,4 +140,4 @@ fn documentation(text: &mut XmlText, doc: Option<&str>) {
 }
 
 /// The prefix of each version of SOAP, and the name of its binding and port.
-const VERSIONS: [(&str, &str); 2] = [("soap", "Soap11"), ("soap12", "Soap12")];
+pub(super) const VERSIONS: [(&str, &str); 2] = [("soap", "Soap11"), ("soap12", "Soap12")];

@@ -6,6 +6,8 @@
 /// XML that grows element by element.
 pub(super) struct XmlText {
     text: String,
+    /// How many elements are around it.
+    depth: usize,
     /// The elements that are open, outermost first.
     open: Vec<String>,
 }
@@ -14,8 +16,23 @@ impl XmlText {
     pub(super) fn new() -> Self {
         Self {
             text: "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n".to_owned(),
+            depth: 0,
             open: Vec::new(),
         }
+    }
+
+    /// XML that belongs into other XML, so deep.
+    pub(super) fn within(depth: usize) -> Self {
+        Self {
+            text: String::new(),
+            depth,
+            open: Vec::new(),
+        }
+    }
+
+    /// Appends XML as it is.
+    pub(super) fn raw(&mut self, xml: &str) {
+        self.text.push_str(xml);
     }
 
     /// Opens an element.
@@ -69,7 +86,8 @@ impl XmlText {
     }
 
     fn indent(&mut self) {
-        self.text.push_str(&"  ".repeat(self.open.len()));
+        self.text
+            .push_str(&"  ".repeat(self.depth + self.open.len()));
     }
 
     pub(super) fn finish(self) -> String {

@@ -1,6 +1,7 @@
 //! Cyclone DDS: its peers in C (Debian) and Python (PyPI).
 
 use std::env;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -32,25 +33,34 @@ pub(crate) fn peer(language: Language, arguments: &[&str]) -> Option<Peer> {
             }
         },
         Language::Python => {
-            let Some(python) = env::var_os("FLOE_DDS_PYTHON") else {
-                skip::report(
-                    "cyclonedds for Python",
-                    "FLOE_DDS_PYTHON names no Python: cargo xtask interop-dds provides one",
-                );
-                return None;
-            };
-            // The gate says by an empty name that PyPI is out of reach, which fails nothing.
-            if python.is_empty() {
-                return None;
-            }
-            let mut command = Command::new(python);
+            let mut command = Command::new(python_or_skip()?);
             command.arg(folder().join("peer.py"));
             command
         }
     };
-    command.args(arguments);
+    Some(start(command.args(arguments)))
+}
+
+/// Starts a program of Python; `None` as [`peer`].
+pub(crate) fn python(program: &str) -> Option<Peer> {
+    Some(start(Command::new(python_or_skip()?).args(["-c", program])))
+}
+
+fn start(command: &mut Command) -> Peer {
     command.env("CYCLONEDDS_URI", ON_LOOPBACK_WITHOUT_MULTICAST);
-    Some(Peer::start("cyclonedds", &mut command))
+    Peer::start("cyclonedds", command)
+}
+
+/// The Python that can import cyclonedds. The gate says by an empty name that PyPI is out of reach, which fails nothing.
+fn python_or_skip() -> Option<OsString> {
+    let python = env::var_os("FLOE_DDS_PYTHON");
+    if python.is_none() {
+        skip::report(
+            "cyclonedds for Python",
+            "FLOE_DDS_PYTHON names no Python: cargo xtask interop-dds provides one",
+        );
+    }
+    python.filter(|python| !python.is_empty())
 }
 
 const ON_LOOPBACK_WITHOUT_MULTICAST: &str = "<CycloneDDS><Domain id=\"any\"><General><Interfaces>\

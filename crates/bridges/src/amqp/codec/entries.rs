@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use floe_amqp::codec::{CodecError, Reader, Value};
 
 use super::error::{EntryError, MessageProblem};
+use super::payload::ROOT;
 
 /// A value as it is encoded.
 #[derive(Debug, Clone, Copy)]
@@ -17,6 +18,9 @@ pub(super) struct Entries<'m> {
     by_name: BTreeMap<&'m str, (Encoded<'m>, bool)>,
     unused: usize,
 }
+
+/// The most entries of a map that comes in: each takes more memory than bytes.
+const ENTRIES_MAX: usize = 65_536;
 
 /// The most bytes of a text that an error shows.
 const SHOWN_LEN_MAX: usize = 60;
@@ -132,19 +136,25 @@ impl<'m> Entries<'m> {
     /// # Errors
     /// It is no map of texts, or has a name twice.
     pub(super) fn of(encoded: &'m [u8]) -> Result<Self, MessageProblem> {
-        let broken = |error: CodecError| MessageProblem::new(format_args!("body: {error}"));
+        let broken = |error: CodecError| MessageProblem::new(format_args!("{ROOT}: {error}"));
         let mut reader = Reader::new(encoded);
         let mut by_name = BTreeMap::new();
         let (count, mut entries) = match reader.take_null() {
             true => (0, Reader::new(&[])),
             false => reader.map("a map").map_err(broken)?,
         };
-        for _ in 0..count / 2 {
+        let count = count as usize / 2;
+        if count > ENTRIES_MAX {
+            return Err(MessageProblem::new(format_args!(
+                "{ROOT}: expected a map of at most {ENTRIES_MAX} entries, got {count}"
+            )));
+        }
+        for _ in 0..count {
             let name = entries.string("the name of an entry").map_err(broken)?;
             let value = Encoded::next(&mut entries).map_err(broken)?;
             if by_name.insert(name, (value, false)).is_some() {
                 return Err(MessageProblem::new(format_args!(
-                    "body: expected each entry once, got `{}` twice",
+                    "{ROOT}: expected each entry once, got `{}` twice",
                     shown(name)
                 )));
             }

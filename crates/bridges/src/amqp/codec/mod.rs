@@ -20,4 +20,4 @@ mod writer;
 
 pub(crate) use error::EventError;
 pub(crate) use message::{MessageCodec, redelivered};
-pub(crate) use reader::can_be_entries;
+pub(crate) use reader::{can_be_entries, can_be_text};

@@ -290,11 +290,8 @@ impl Reader for MapReader<'_> {
 
     fn instance(&mut self, layout: &Layout) -> Result<Link<dyn AnyClass>, EntryError> {
         Err(EntryError {
-            expected: format!(
-                "a TextMessage, which can hold an instance of {}",
-                layout.name()
-            ),
-            found: "a MapMessage, which cannot".to_owned(),
+            expected: format!("no instance of {} in a message", layout.name()),
+            found: "one".to_owned(),
         })
     }
 
@@ -415,10 +412,21 @@ impl MapReader<'_> {
     }
 }
 
-/// Why values of a type cannot be entries of a map; nothing if they can.
+/// The error of a type of which programs of JMS have no values.
+pub(crate) fn can_be_text(layout: &Layout) -> Result<(), String> {
+    match layout.shape() {
+        Shape::Class { .. } => Err(format!(
+            "an instance of {} can be nil, shared or part of a circle, and no type of JMS says that",
+            layout.name()
+        )),
+        Shape::Unsupported => Err("it nests too deep".to_owned()),
+        _ => Ok(()),
+    }
+}
+
+/// The error of a type of which a map has no values.
 pub(crate) fn can_be_entries(layout: &Layout) -> Result<(), String> {
     match layout.shape() {
-        Shape::Class { .. } => Err("an instance of a class has no entries".to_owned()),
         Shape::Sequence(element) if is_nothing(element) => Err(format!(
             "an element of type {} has no entries, so that none can be counted",
             element.name()
@@ -426,8 +434,7 @@ pub(crate) fn can_be_entries(layout: &Layout) -> Result<(), String> {
         Shape::Dictionary { key, .. } if is_nothing(key) => {
             Err(format!("a key of type {} has no entries", key.name()))
         }
-        Shape::Unsupported => Err("it nests too deep".to_owned()),
-        _ => Ok(()),
+        _ => can_be_text(layout),
     }
 }
 

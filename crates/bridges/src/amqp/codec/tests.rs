@@ -14,7 +14,7 @@ use floe_wire::EncodingVersion;
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::{EventError, MessageCodec, can_be_entries, redelivered};
+use super::{EventError, MessageCodec, can_be_entries, can_be_text, redelivered};
 use crate::amqp::MessageBody;
 use crate::core::mapping::EventTypes;
 
@@ -257,6 +257,13 @@ fn a_map_that_is_no_event_is_refused_by_its_field() {
     twice.push(("firm".to_owned(), Value::Bool(true)));
     let error = decoded(&market(), map(twice)).expect_err("one entry comes twice");
     assert_eq!(error, "body: expected each entry once, got `firm` twice");
+    let mut many = entries();
+    many.extend((0..70_000).map(|number| (number.to_string(), Value::Null)));
+    let error = decoded(&market(), map(many)).expect_err("they are too many");
+    assert_eq!(
+        error,
+        "body: expected a map of at most 65536 entries, got 70012"
+    );
     let mut less = entries();
     less.retain(|(name, _)| name != "venue.line");
     let error = decoded(&market(), map(less)).expect_err("an entry is missing");
@@ -348,26 +355,33 @@ fn an_interface_with_one_operation_needs_no_property() {
 }
 
 #[test]
-fn a_map_has_no_instances_and_a_text_has() {
+fn types_that_a_message_cannot_say_are_named() {
     let events = events(
-        "module M { class C { int x; }; interface I { void said(C what); }; };",
+        "module M {
+            class C { int x; };
+            sequence<C> Cs;
+            struct S { Cs all; };
+            interface I { void said(S what); };
+        };",
         "::M::I",
     );
-    let kind = &events.kinds()[0];
-    let refused = kind.operation().inputs().check(can_be_entries);
-    let refused = refused.expect_err("a class is no entry").to_string();
-    assert_eq!(refused, "said.what: an instance of a class has no entries");
-    let json = json!({"what": {"$class": "::M::C", "x": 1}});
+    let inputs = events.kinds()[0].operation().inputs();
+    for accept in [can_be_text, can_be_entries] {
+        let refused = inputs
+            .check(accept)
+            .expect_err("it has a class")
+            .to_string();
+        let expected = "said.what.all[]: an instance of ::M::C can be nil, shared or part of a circle, and no type of JMS says that";
+        assert_eq!(refused, expected);
+    }
+    let json = json!({"what": {"all": [{"$class": "::M::C", "x": 1}]}});
     let parameters = parameters(&events, "said", &json);
     let map = MessageCodec::new("i", &events, MessageBody::Map);
     let error = map.encode(0, &parameters).expect_err("it has an instance");
     assert!(
-        matches!(&error, EventError::CannotBeSaid(text) if text.starts_with("said: params.what: ")),
+        matches!(&error, EventError::CannotBeSaid(text) if text.starts_with("said: value.all[0]: ")),
         "{error}"
     );
-    let text = MessageCodec::new("i", &events, MessageBody::Text);
-    let message = text.encode(0, &parameters).expect("JSON has classes");
-    assert_eq!(decoded(&events, message), Ok(json));
 }
 
 #[test]

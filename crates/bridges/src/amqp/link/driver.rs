@@ -451,5 +451,7 @@ fn participant(container: &str, address: SocketAddr) -> String {
     let address = address.to_string();
     let room = PARTICIPANT_LEN_MAX - address.len() - 1;
     let container = &container[..container.floor_char_boundary(room)];
+    // It is listed and logged, a line each.
+    let container = container.replace(char::is_control, "?");
     format!("{container}@{address}")
 }

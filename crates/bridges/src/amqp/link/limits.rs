@@ -11,9 +11,15 @@ pub(crate) const CONNECTIONS_MAX: usize = 1_024;
 /// to store them.
 pub(crate) const CREDIT: u32 = 64;
 
-/// How many bytes of messages of a connection may be on their way to the hub before no more is read from it. One message of
-/// each link may come on top of it, if it was read before.
-pub(crate) const PUBLISHING_LEN_MAX: usize = 32 << 20;
+/// The longest message, in bytes: a mebibyte of bytes takes four as JSON. To read JSON takes up to sixteen times its length.
+const MESSAGE_LEN_MAX: usize = 8 << 20;
+
+/// The most bytes of messages of a connection of which parts have come.
+const PARTIAL_LEN_MAX: usize = 16 << 20;
+
+/// How many bytes of messages of a connection may be on their way to the hub before no more is read from it. The messages that
+/// were read by then come on top of it.
+pub(crate) const PUBLISHING_LEN_MAX: usize = 8 << 20;
 
 /// How many events a consumer may have that it has not settled, before it gets no more. A program that acknowledges by the
 /// session collects some before it does; Qpid JMS fetches 1,000 ahead.
@@ -49,6 +55,8 @@ pub(crate) fn connection() -> Limits {
         // Each link is a publisher or a subscription of the hub.
         sessions_max: 64,
         links_max: 256,
+        message_len_max: MESSAGE_LEN_MAX,
+        partial_len_max: PARTIAL_LEN_MAX,
         close_timeout: Duration::from_secs(1),
         ..Limits::default()
     }

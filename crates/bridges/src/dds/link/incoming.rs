@@ -166,7 +166,7 @@ async fn publish_in_order<'e>(
     events: impl Iterator<Item = &'e Event<'e>>,
 ) -> Vec<Result<(), PublishError>> {
     let mut calls: Vec<_> = events
-        .map(|event| Box::pin(event.publisher.publish(event.kind, &event.parameters)))
+        .map(|event| Box::pin(event.publisher.attempt(event.kind, &event.parameters)))
         .collect();
     let mut results: Vec<Option<Result<(), PublishError>>> = calls.iter().map(|_| None).collect();
     poll_fn(|context| {

@@ -42,10 +42,10 @@ public class Jms {
         for (int number = 1; number <= count; number++) {
             Message message = consumer.receive(PATIENCE);
             if (message == null) {
-                throw new IllegalStateException("expected an event within " + PATIENCE + " ms");
+                throw new AssertionError("expected an event within " + PATIENCE + " ms");
             }
             if (!message.getStringProperty("operation").equals("tick")) {
-                throw new IllegalStateException("expected the operation tick, got " + message);
+                throw new AssertionError("expected the operation tick, got " + message);
             }
             OUT.println(JSON.writeValueAsString(message instanceof MapMessage map ? ofMap(map) : ofText(message)));
             if (group > 0 && number % group == 0) {
