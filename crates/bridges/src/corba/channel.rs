@@ -127,7 +127,7 @@ impl Channel {
 
     /// Publishes the event of a supplier; returns when the hub has it.
     async fn push(&self, visitor: &Visitor, key: &[u8], body: &Body) -> Result<(), Raised> {
-        let (number, supplier) = self.supplier(key)?;
+        let (number, supplier) = self.supplier(key, body)?;
         let event = self.form.decode(&mut body.decoder());
         let (kind, parameters) = event.map_err(|error| {
             self.port.account().refuse(Reason::Malformed, 1);
@@ -169,27 +169,24 @@ impl Channel {
     }
 
     /// The supplier whose proxy has this key, if it is connected.
-    fn supplier(&self, key: &[u8]) -> Result<(u64, Arc<Supplier>), Raised> {
-        let state = self.state();
+    fn supplier(&self, key: &[u8], body: &Body) -> Result<(u64, Arc<Supplier>), Raised> {
+        let mut state = self.state();
         let number = match state.channel.proxy(key) {
-            Some((ProxyId::Supplier(number), Some(_))) => number,
-            Some((ProxyId::Supplier(_), None)) => {
-                return Err(Raised::user(
-                    "omg.org/CosEventComm",
-                    "Disconnected",
-                    Vec::new(),
-                ));
-            }
-            Some((ProxyId::Consumer(_), _)) => return Err(Raised::system(Kind::BadOperation)),
-            None if state.channel.has(key) && !is_of_proxy(key) => {
-                return Err(Raised::system(Kind::BadOperation));
-            }
-            None => return Err(Raised::system(Kind::ObjectNotExist)),
+            Some((ProxyId::Supplier(number), Some(_))) => Some(number),
+            _ => None,
         };
-        let supplier = state.suppliers.get(&number);
-        let supplier = supplier.ok_or_else(|| Raised::system(Kind::ObjectNotExist))?;
+        let Some(supplier) = number.and_then(|number| state.suppliers.get(&number)) else {
+            // The channel says why not.
+            let mut nowhere = Encoder::new(body.format);
+            let said = state
+                .channel
+                .dispatch(key, "push", &mut body.decoder(), &mut nowhere);
+            return Err(said
+                .err()
+                .unwrap_or_else(|| Raised::system(Kind::ObjectNotExist)));
+        };
         *lock(&supplier.heard) = Instant::now();
-        Ok((number, Arc::clone(supplier)))
+        Ok((number.unwrap_or_default(), Arc::clone(supplier)))
     }
 
     /// Connects a consumer: it gets the events from now on.
@@ -416,11 +413,6 @@ impl Drop for State {
     fn drop(&mut self) {
         self.consumers.values().for_each(|it| it.task.abort());
     }
-}
-
-/// True if a key ends in the number of a proxy.
-fn is_of_proxy(key: &[u8]) -> bool {
-    key.last().is_some_and(u8::is_ascii_digit)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -120,7 +120,7 @@ impl fmt::Display for FormError {
     }
 }
 
-/// What CORBA makes of a topic.
+/// The findings about a topic in CORBA.
 pub(super) fn judge(topic: &TopicPlan) -> Vec<Finding> {
     let mut findings = vec![name(&topic.name)];
     let events = &topic.events;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
@@ -69,6 +70,8 @@ struct RunningCorba {
     address: SocketAddr,
     objects: Arc<Objects>,
     connected: Connected,
+    /// The consumers that cannot be reached at the moment.
+    failing: Arc<AtomicUsize>,
     ending: watch::Sender<bool>,
     listening: Option<JoinHandle<()>>,
 }
@@ -88,13 +91,12 @@ async fn start(settings: Settings, ports: Vec<Port>) -> Result<RunningCorba, Sta
     let references = References::new(profile);
     let (ending, is_ending) = watch::channel(false);
     let consumers = ConsumerSettings {
-        reach: Reach {
-            networks: settings.consumer_networks.clone(),
-            own: address,
-        },
+        reach: Reach::new(settings.consumer_networks.clone(), address),
+        failing: Arc::default(),
         window: settings.consumer_window,
         patience: Duration::from_secs(settings.consumer_patience),
     };
+    let failing = Arc::clone(&consumers.failing);
     let first = first_number();
     let channels = ports.into_iter().map(|port| {
         let consumers = consumers.clone();
@@ -125,6 +127,7 @@ async fn start(settings: Settings, ports: Vec<Port>) -> Result<RunningCorba, Sta
         address,
         objects,
         connected,
+        failing,
         ending,
         listening: Some(tokio::spawn(listen(listener, listening, is_ending))),
     })
@@ -173,7 +176,7 @@ impl Running for RunningCorba {
         WorldState {
             peers: listed.map(SocketAddr::to_string).collect(),
             peer_count: addresses.len(),
-            trouble: None,
+            trouble: trouble(self.failing.load(Ordering::Relaxed)),
         }
     }
 
@@ -194,6 +197,17 @@ impl Running for RunningCorba {
             }
         })
     }
+}
+
+fn trouble(failing: usize) -> Option<String> {
+    let consumers = match failing {
+        0 => return None,
+        1 => "1 consumer".to_owned(),
+        count => format!("{count} consumers"),
+    };
+    Some(format!(
+        "{consumers} cannot be reached; they are tried again, and disconnected if that stays so"
+    ))
 }
 
 /// Without a shutdown, nobody is told.

@@ -1,6 +1,8 @@
 //! A push consumer: a server of GIOP.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use floe_giop::any::Any;
@@ -33,11 +35,25 @@ pub(crate) struct Consumer {
     /// Operations, and the event if it is a push.
     calls: mpsc::UnboundedReceiver<(String, Option<Any>)>,
     answers: Arc<Mutex<Vec<Answer>>>,
+    /// True once a push came before the one before it was answered.
+    pub(crate) overlapped: Arc<AtomicBool>,
     task: JoinHandle<()>,
 }
 
+/// The time for which a lazy consumer waits for another push before it answers.
+const LAZINESS: Duration = Duration::from_millis(20);
+
 impl Consumer {
     pub(crate) async fn start() -> Self {
+        Self::start_with(false).await
+    }
+
+    /// One that answers a push only when another one has come, or a moment is over.
+    pub(crate) async fn start_lazy() -> Self {
+        Self::start_with(true).await
+    }
+
+    async fn start_with(is_lazy: bool) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0")
             .await
             .expect("there is a port");
@@ -46,16 +62,24 @@ impl Consumer {
         let (sender, calls) = mpsc::unbounded_channel();
         let answers = Arc::new(Mutex::new(Vec::new()));
         let asked = Arc::clone(&answers);
+        let overlapped = Arc::new(AtomicBool::new(false));
+        let seen = is_lazy.then(|| Arc::clone(&overlapped));
         let task = tokio::spawn(async move {
             let mut connections = tokio::task::JoinSet::new();
             while let Ok((stream, _)) = listener.accept().await {
-                connections.spawn(serve(stream, sender.clone(), Arc::clone(&asked)));
+                connections.spawn(serve(
+                    stream,
+                    sender.clone(),
+                    Arc::clone(&asked),
+                    seen.clone(),
+                ));
             }
         });
         Self {
             reference: Ior::new(PUSH_CONSUMER_ID, profile.expect("it is short")),
             calls,
             answers,
+            overlapped,
             task,
         }
     }
@@ -91,26 +115,40 @@ async fn serve(
     mut stream: TcpStream,
     calls: mpsc::UnboundedSender<(String, Option<Any>)>,
     answers: Arc<Mutex<Vec<Answer>>>,
+    overlapped: Option<Arc<AtomicBool>>,
 ) {
     let mut connection = Connection::<()>::new(Role::Server, ConnectionSettings::default());
     let mut input = BytesMut::new();
+    let mut held = Vec::new();
     loop {
-        match connection
-            .handle_input(&mut input)
-            .expect("the bridge keeps the protocol")
-        {
+        let event = connection.handle_input(&mut input);
+        match event.expect("the bridge keeps the protocol") {
             Some(ConnectionEvent::Request(request)) => {
+                if let Some(overlapped) = overlapped.as_ref().filter(|_| !held.is_empty()) {
+                    overlapped.store(true, Ordering::Relaxed);
+                }
                 if !handle(&mut connection, &request, &calls, &answers) {
                     return;
                 }
+                held.extend(std::iter::from_fn(|| connection.poll_output()));
+                if overlapped.is_some() {
+                    continue;
+                }
             }
             Some(_) => return,
-            None => match stream.read_buf(&mut input).await {
+            None if held.is_empty() => match stream.read_buf(&mut input).await {
                 Ok(0) | Err(_) => return,
-                Ok(_) => {}
+                Ok(_) => continue,
             },
+            // Perhaps another push comes.
+            None if held.len() == 1 => match timeout(LAZINESS, stream.read_buf(&mut input)).await {
+                Ok(Ok(0) | Err(_)) => return,
+                Ok(Ok(_)) => continue,
+                Err(_) => {}
+            },
+            None => {}
         }
-        while let Some(bytes) = connection.poll_output() {
+        for bytes in held.drain(..) {
             if stream.write_all(&bytes).await.is_err() {
                 return;
             }

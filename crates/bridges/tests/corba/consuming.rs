@@ -1,5 +1,6 @@
 //! Consumers.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use floe_bridges::core::account::Reason;
@@ -9,7 +10,7 @@ use floe_giop::system_exception::SystemExceptionKind as Kind;
 
 use crate::client::{Client, assert_returned};
 use crate::consumer::{Answer, Consumer};
-use crate::fixture::{not_crossed, settings, start};
+use crate::fixture::{PATIENCE, not_crossed, settings, start};
 use crate::values::{tick, tick_code, tick_json};
 
 const TICK: &str = "::Demo::Ticker::tick";
@@ -99,15 +100,19 @@ async fn a_consumer_that_refuses_an_event_gets_the_next() {
 
 /// Waits until the object of a reference is no longer there.
 async fn await_gone(client: &mut Client, proxy: &[u8]) {
-    loop {
-        let there = client.call(proxy, "_non_existent", |_| Ok(())).await;
-        match there {
-            Outcome::SystemException(exception) => {
-                return assert_eq!(exception.kind, Kind::ObjectNotExist);
+    let gone = async {
+        loop {
+            let there = client.call(proxy, "_non_existent", |_| Ok(())).await;
+            match there {
+                Outcome::SystemException(exception) => {
+                    return assert_eq!(exception.kind, Kind::ObjectNotExist);
+                }
+                _ => tokio::time::sleep(Duration::from_millis(5)).await,
             }
-            _ => tokio::time::sleep(Duration::from_millis(5)).await,
         }
-    }
+    };
+    let gone = tokio::time::timeout(PATIENCE, gone).await;
+    gone.expect("it goes");
 }
 
 async fn connect(client: &mut Client, consumer: &Ior) -> bytes::Bytes {
@@ -141,6 +146,33 @@ async fn a_consumer_that_vanished_is_disconnected_and_its_events_are_counted() {
     await_gone(&mut client, &proxy).await;
     joined.publish(TICK, &[tick_json("a", 2)]).await;
     assert_eq!(stays.event().await.value(), Ok(tick("a", 2)));
+    joined.end().await;
+}
+
+#[tokio::test]
+async fn a_consumer_that_cannot_be_reached_is_listed_as_trouble() {
+    let joined = start(settings()).await;
+    let state = || joined.bridge.as_ref().expect("it runs").state();
+    let mut client = Client::connect(&joined.address()).await;
+    let consumer = Consumer::start().await;
+    connect(&mut client, &consumer.reference).await;
+    consumer.vanish().await;
+    assert_eq!((state().peer_count, state().trouble), (1, None));
+    joined.publish(TICK, &[tick_json("a", 1)]).await;
+    let listed = async {
+        loop {
+            match state().trouble {
+                Some(trouble) => return trouble,
+                None => tokio::time::sleep(Duration::from_millis(5)).await,
+            }
+        }
+    };
+    let trouble = tokio::time::timeout(PATIENCE, listed).await;
+    let trouble = trouble.expect("it is listed");
+    assert!(
+        trouble.starts_with("1 consumer cannot be reached"),
+        "{trouble}"
+    );
     joined.end().await;
 }
 
@@ -179,13 +211,14 @@ async fn a_window_pushes_before_the_answers_came() {
     })
     .await;
     let mut client = Client::connect(&joined.address()).await;
-    let mut consumer = Consumer::start().await;
+    let mut consumer = Consumer::start_lazy().await;
     connect(&mut client, &consumer.reference).await;
     let events: Vec<_> = (0..100).map(|id| tick_json("a", id)).collect();
     joined.publish(TICK, &events).await;
     for id in 0..100 {
         assert_eq!(consumer.event().await.value(), Ok(tick("a", id)));
     }
+    assert!(consumer.overlapped.load(Ordering::Relaxed));
     joined.counted(|counts| counts.sent_out == 100).await;
     joined.end().await;
 }

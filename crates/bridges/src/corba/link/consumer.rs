@@ -10,6 +10,7 @@
 //! | location forward | tried at the other reference, judged as the first one |
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use floe_giop::cdr::EncodeError;
@@ -33,6 +34,24 @@ pub(in crate::corba) struct ConsumerSettings {
     pub(in crate::corba) window: usize,
     /// How long one is tried that cannot be reached.
     pub(in crate::corba) patience: Duration,
+    /// How many cannot be reached at the moment, in all channels.
+    pub(in crate::corba) failing: Arc<AtomicUsize>,
+}
+
+/// A consumer that cannot be reached, as long as that is so.
+struct Failing(Arc<AtomicUsize>);
+
+impl Failing {
+    fn new(count: &Arc<AtomicUsize>) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(count))
+    }
+}
+
+impl Drop for Failing {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// A connected consumer.
@@ -44,7 +63,7 @@ pub(in crate::corba) struct Consumer {
     given: Ior,
     /// Where it is now: a forward may have led elsewhere.
     reference: Ior,
-    /// What it is called in the log.
+    /// Its name in the log.
     name: String,
     outgoing: Option<Outgoing>,
     /// Forwards in a row.
@@ -146,6 +165,7 @@ impl Consumer {
     async fn deliver(&mut self, batch: &mut Batch) -> Result<(), Gone> {
         let mut wait = BACK_OFF_MIN;
         let mut failing_since: Option<Instant> = None;
+        let mut failing = None;
         while batch.left() > 0 {
             self.check_left()?;
             let left = batch.left();
@@ -162,13 +182,15 @@ impl Consumer {
             self.reference.clone_from(&self.given);
             if batch.left() < left {
                 // It takes events.
-                (failing_since, wait) = (None, BACK_OFF_MIN);
+                (failing_since, failing, wait) = (None, None, BACK_OFF_MIN);
             }
             if was_open && failing_since.is_none() {
                 // A connection that was idle may have been closed by either side.
                 failing_since = Some(Instant::now());
                 continue;
             }
+            let count = &self.settings.failing;
+            failing.get_or_insert_with(|| Failing::new(count));
             let since = *failing_since.get_or_insert_with(Instant::now);
             if since.elapsed() >= self.settings.patience {
                 return Err(Gone::Unreachable(why));

@@ -17,7 +17,7 @@ const ACCEPT_BACK_OFF: Duration = Duration::from_millis(100);
 /// The time that connections have to end.
 const END_LIMIT: Duration = Duration::from_millis(1_500);
 
-/// What the connections share.
+/// The parts that all connections share.
 pub(in crate::corba) struct Listening {
     pub(in crate::corba) objects: Arc<Objects>,
     pub(in crate::corba) connections_max: usize,

@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::BytesMut;
@@ -14,6 +15,7 @@ use floe_giop::message::{Reply, RequestHead, ResponseExpected, Target};
 use floe_giop::reference::{IiopProfile, Ior};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, lookup_host};
+use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::corba::networks::{Networks, is_of_this_computer};
@@ -21,9 +23,11 @@ use crate::corba::networks::{Networks, is_of_this_computer};
 /// Where the bridge may connect.
 #[derive(Debug, Clone)]
 pub(in crate::corba) struct Reach {
-    pub(in crate::corba) networks: Networks,
+    networks: Networks,
     /// Where the bridge listens itself: an event that it pushed to itself would never end.
-    pub(in crate::corba) own: SocketAddr,
+    own: SocketAddr,
+    /// Hosts that are looked up at a time: each takes a thread for as long as a name server is silent.
+    lookups: Arc<Semaphore>,
 }
 
 /// A connection that was made for one reference; `usize` is the caller's number of a request.
@@ -54,10 +58,20 @@ const WRITE_LIMIT: Duration = Duration::from_secs(30);
 const REPLY_LIMIT: Duration = Duration::from_secs(30);
 /// The longest reply, in bytes. A `push` returns nothing, and an exception of it has no members.
 const REPLY_LEN_MAX: usize = 64 << 10;
+/// The most hosts that are looked up at a time.
+const LOOKUPS_MAX: usize = 8;
 /// The most addresses of a reference that are tried.
 const ADDRESSES_MAX: usize = 8;
 
 impl Reach {
+    pub(in crate::corba) fn new(networks: Networks, own: SocketAddr) -> Self {
+        Self {
+            networks,
+            own,
+            lookups: Arc::new(Semaphore::new(LOOKUPS_MAX)),
+        }
+    }
+
     /// The first address of a reference that may be connected to.
     pub(in crate::corba) async fn judge(&self, reference: &Ior) -> Result<(), OutgoingError> {
         self.addresses(reference).await.map(drop)
@@ -73,14 +87,9 @@ impl Reach {
         let profiles = reference.iiop_profiles();
         let named = profiles.flat_map(|profile| profile.addresses().map(move |at| (at, profile)));
         for (named, profile) in named.take(ADDRESSES_MAX) {
-            let host = (named.host.as_str(), named.port);
-            let found = match timeout(CONNECT_LIMIT, lookup_host(host)).await {
-                Ok(found) => found.map_err(|error| error.to_string()),
-                Err(_) => Err("the name service does not answer".to_owned()),
-            };
-            match found {
+            match self.look_up(named.host.clone(), named.port).await {
                 Ok(addresses) => {
-                    for address in addresses.take(ADDRESSES_MAX) {
+                    for address in addresses.into_iter().take(ADDRESSES_MAX) {
                         match self.refuses(address) {
                             None => allowed.push((address, profile)),
                             Some(why) => error = why,
@@ -97,6 +106,21 @@ impl Reach {
         match allowed.is_empty() {
             true => Err(error),
             false => Ok(allowed),
+        }
+    }
+
+    async fn look_up(&self, host: String, port: u16) -> Result<Vec<SocketAddr>, String> {
+        let lookups = Arc::clone(&self.lookups);
+        // It is not cancelled with this future: the thread would go on without its permit.
+        let found = tokio::spawn(async move {
+            let _permit = lookups.acquire_owned().await;
+            let found = lookup_host((host.as_str(), port)).await;
+            found.map(Iterator::collect)
+        });
+        match timeout(CONNECT_LIMIT, found).await {
+            Ok(Ok(found)) => found.map_err(|error| error.to_string()),
+            Ok(Err(error)) => Err(error.to_string()),
+            Err(_) => Err("the name service does not answer".to_owned()),
         }
     }
 
