@@ -20,6 +20,8 @@ mod named;
 mod picture;
 #[path = "tidy/purity.rs"]
 mod purity;
+#[path = "tidy/released.rs"]
+mod released;
 #[path = "tidy/root.rs"]
 mod root;
 #[path = "tidy/short.rs"]
@@ -41,6 +43,11 @@ type Rule = fn(&[File]) -> Vec<String>;
 fn assert_tidy(rule: Rule) {
     let findings = rule(&tree::read());
     assert!(findings.is_empty(), "\n{}\n", findings.join("\n"));
+}
+
+#[test]
+fn crates_that_are_published_say_what_they_are() {
+    assert_tidy(released::findings);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
     python3 docs/pictures/demo.py target/release/floe
 
-The demo runs on a pseudo terminal of 100 by 30 characters. What it writes is followed as a terminal would follow it,
+The demo runs on a pseudo terminal of 104 by 30 characters. What it writes is followed as a terminal would follow it,
 and the last screen becomes the picture. Only the standard library is used.
 """
 
@@ -17,7 +17,7 @@ import struct
 import sys
 import termios
 
-COLUMNS, LINES = 100, 30
+COLUMNS, LINES = 104, 30
 SEQUENCE = re.compile(r"\x1b\[([0-9;?]*)([A-Za-z])")
 PALETTE = {31: "#f47067", 32: "#8ddb8c", 33: "#f2cc60", 34: "#6cb6ff", 35: "#dcbdfb", 36: "#76e3ea", 90: "#8b949e"}
 
@@ -50,6 +50,8 @@ class Screen:
             if self.row == len(self.lines):
                 self.lines.append([])
         elif char >= " ":
+            if self.column == COLUMNS:
+                self.put("\n")
             line = self.lines[self.row]
             line.extend([(" ", (False, None))] * (self.column + 1 - len(line)))
             line[self.column] = (char, self.style)
@@ -81,7 +83,9 @@ def run(program):
     if child == 0:
         os.environ.update(TERM="xterm-256color", COLUMNS=str(COLUMNS), LINES=str(LINES))
         os.environ.pop("NO_COLOR", None)
-        os.execv(program, [program, "demo"])
+        # By its name alone, as who has installed it: the demo shows how it was called.
+        os.environ["PATH"] = os.path.dirname(program) + os.pathsep + os.environ["PATH"]
+        os.execvp("floe", ["floe", "demo"])
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
     written = b""
     while True:
@@ -108,12 +112,14 @@ def spans(line):
 
 
 def svg(lines):
+    # Browsers join spaces, also with xml:space, but not those that do not break.
+    fixed = str.maketrans(" ", "\u00a0")
     width, height, em = COLUMNS * 8.4 + 32, len(lines) * 19 + 60, 8.4
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height}" role="img" aria-label="floe demo">',
         f'<rect width="{width:.0f}" height="{height}" rx="8" fill="#0d1117"/>',
         *(f'<circle cx="{20 + 20 * at}" cy="18" r="6" fill="{fill}"/>' for at, fill in enumerate(["#ff5f57", "#febc2e", "#28c840"])),
-        '<g font-family="ui-monospace,Menlo,Consolas,monospace" font-size="14" fill="#e6edf3" xml:space="preserve">',
+        '<g font-family="ui-monospace,Menlo,Consolas,monospace" font-size="14" fill="#e6edf3">',
     ]
     for row, line in enumerate([[(char, (True, None)) for char in "$ floe demo"]] + lines):
         for start, text, (bold, colour) in spans(line):
@@ -122,7 +128,7 @@ def svg(lines):
                 fill = f' fill="{PALETTE[colour]}"' if colour else ""
                 length = f' textLength="{len(text) * em:.1f}"'
                 place = f'x="{16 + start * em:.1f}" y="{46 + row * 19}"'
-                out.append(f"<text {place}{weight}{fill}{length}>{html.escape(text)}</text>")
+                out.append(f"<text {place}{weight}{fill}{length}>{html.escape(text.translate(fixed))}</text>")
     return "\n".join(out + ["</g>", "</svg>", ""])
 
 

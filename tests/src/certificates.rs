@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use p12_keystore::{Certificate, KeyStore, KeyStoreEntry, PrivateKey, PrivateKeyChain};
@@ -9,6 +10,8 @@ use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
     KeyPair, date_time_ymd,
 };
+
+use crate::workspace;
 
 /// A folder with a CA, `ca.pem`, and identities that it signed. It is removed when this is dropped.
 ///
@@ -26,13 +29,8 @@ impl Certificates {
     /// # Panics
     /// If the folder of temporary files cannot be written.
     pub fn make() -> Self {
-        static COUNT: AtomicUsize = AtomicUsize::new(0);
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("floe-certificates-{}-{count}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        fs::create_dir_all(&folder).expect("temporary files can be written");
         let authority = authority();
-        let certificates = Self { folder };
+        let certificates = Self::empty();
         certificates.write("ca.pem", authority.pem());
         certificates.sign(&authority, "server", params(&LOOPBACK));
         certificates.sign(&authority, "client", params(&LOOPBACK));
@@ -47,6 +45,32 @@ impl Certificates {
         expired.not_after = date_time_ymd(2000, 1, 1);
         certificates.sign(&authority, "expired", expired);
         certificates
+    }
+
+    /// Has the `floe` command make them, as a user would: `server` and `client` alone, in PEM files.
+    ///
+    /// # Panics
+    /// If the command fails.
+    pub fn made_by_the_command() -> Self {
+        let certificates = Self::empty();
+        let server = [&["server"][..], &LOOPBACK].concat();
+        for words in [&["ca"][..], &server, &["client", "client"]] {
+            let mut cert = Command::new(workspace::program("floe"));
+            let cert = cert.arg("cert").args(words);
+            let made = cert.arg("--dir").arg(certificates.folder()).output();
+            let made = made.expect("the command was built");
+            assert!(made.status.success(), "{words:?}: {made:?}");
+        }
+        certificates
+    }
+
+    fn empty() -> Self {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("floe-certificates-{}-{count}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        fs::create_dir_all(&folder).expect("temporary files can be written");
+        Self { folder }
     }
 
     /// Where they are.

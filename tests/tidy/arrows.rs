@@ -63,6 +63,7 @@ impl Arrows {
             "floe-bridges" => (
                 &[
                     "floe",
+                    "floe-access",
                     "floe-codegen",
                     "floe-dynamic",
                     "floe-slice",

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use crate::build;
 use crate::command::{cargo, output_if_succeeds, succeeds, succeeds_within};
 use crate::packages;
+use crate::portability;
 use crate::soak;
 use crate::tally::Tally;
 use crate::test_programs;
@@ -150,7 +151,7 @@ fn dependencies_are_allowed() -> bool {
     allowed
 }
 
-const STEPS: [Step; 8] = [
+const STEPS: [Step; 12] = [
     Step {
         name: "fmt",
         kind: Kind::Check(format_is_settled),
@@ -178,6 +179,22 @@ const STEPS: [Step; 8] = [
     Step {
         name: "tests",
         kind: Kind::Tests(&[]),
+    },
+    Step {
+        name: "plain-build",
+        kind: Kind::Check(portability::plain_build),
+    },
+    Step {
+        name: "systems",
+        kind: Kind::Check(portability::other_systems),
+    },
+    Step {
+        name: "minimum-rust",
+        kind: Kind::Check(portability::minimum_rust),
+    },
+    Step {
+        name: "interface",
+        kind: Kind::Check(portability::interface),
     },
     Step {
         name: "soak-smoke",

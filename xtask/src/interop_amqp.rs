@@ -1,4 +1,4 @@
-//! `cargo xtask interop-amqp`: our AMQP, as Qpid JMS and Proton for Python speak to it.
+//! `cargo xtask interop-amqp`: our AMQP, as Qpid JMS and Proton for Python speak to it. The tests of bridges use the jars, too.
 //!
 //! Debian has Proton and Java, but not Qpid JMS, so that comes from Maven's repository. The gate makes it be there, too. If the repository
 //! is out of reach, the gate says so and goes on, as it does with packages of Python (see `python_package.rs`).
@@ -35,7 +35,7 @@ fn jars() -> Option<PathBuf> {
         return Some(folder.into());
     }
     let folder = workspace::cache_dir().join("qpid-jms-2.10.0");
-    let is_there = || folder.join("qpid-jms-client-2.10.0.jar").is_file();
+    let is_there = || NEEDED.iter().all(|jar| folder.join(jar).is_file());
     let fetch = || {
         let output = format!("-DoutputDirectory={}", folder.display());
         let project = workspace::root().join(PROJECT);
@@ -53,6 +53,8 @@ fn jars() -> Option<PathBuf> {
 }
 
 const JARS: &str = "FLOE_QPID_JMS";
+/// The jars that programs name; the others belong to them.
+const NEEDED: [&str; 2] = ["qpid-jms-client-2.10.0.jar", "jackson-databind-2.20.1.jar"];
 const PROJECT: &str = "crates/amqp/tests/interop/pom.xml";
 /// Maven's repository may be out of reach, or slow.
 const FETCH_LIMIT: Duration = Duration::from_secs(300);

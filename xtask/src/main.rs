@@ -5,15 +5,18 @@
 
 mod build;
 mod command;
+mod crates;
 mod dist;
 mod fuzz;
 mod gate;
 mod interop38;
 mod interop_amqp;
 mod packages;
+mod portability;
 mod python_package;
 mod soak;
 mod tally;
+mod tarball;
 mod test_programs;
 mod tools;
 mod workspace;
@@ -53,7 +56,8 @@ fn run(words: &[&str]) -> Result<bool, String> {
         ["memory", options @ ..] => Ok(soak::memory(options)),
         ["dist"] => Ok(dist::build()),
         ["dist-test"] => Ok(dist::test()),
-        ["crates"] => Ok(dist::crates()),
+        ["crates"] => Ok(crates::pack()),
+        ["crates-test"] => Ok(crates::test()),
         ["fuzz-smoke", options @ ..] => fuzz::Options::parse(options).map(|o| fuzz::smoke(&o)),
         [name] => gate::single(name).ok_or_else(|| format!("no task is named `{name}`")),
         [name, rest @ ..] => Err(format!(
@@ -66,7 +70,8 @@ fn run(words: &[&str]) -> Result<bool, String> {
 const HELP: &str = "\
 cargo xtask TASK
 
-  test         everything that must hold: install, fmt, lint, docs, book, deny, build, tests, examples
+  test         everything that must hold: install, fmt, lint, docs, book, deny, build, tests, and what
+               compiles elsewhere
   fuzz-smoke   runs each fuzz target for two minutes (--seconds N for another time)
   soak         ten minutes of mixed load with random kills, and an audit (--seconds N, --seed N, -o FILE for JSON,
                --mistake KIND to see it fail); a minute of it is a step of `test`
@@ -87,10 +92,11 @@ cargo xtask TASK
                a thousand random contracts, with names that are long and hostile, and the Rust of each compiled (--count N,
                --seed N)
   memory       what a server takes of memory: idle, with 10,000 idle connections, called by 1,000 at once; and a hub
-  dist         what is shipped: target/dist/floe, stripped, and target/dist/floe.deb with manual pages, completions and a
-               systemd unit
+  dist         what is shipped, in target/dist: floe, stripped; floe.deb with manual pages, completions and a systemd unit; static
+               programs for x86-64 and aarch64 as tarballs; floe.cdx.json, a bill of materials; SHA256SUMS
   dist-test    installs the Debian package, starts its service, publishes an event and removes all again; needs root
-  crates       packs each crate for crates.io, and builds it from what is packed
+  crates       packs each crate for crates.io, and builds it from what is packed; uploads nothing
+  crates-test  installs the command from the packed crates, and builds a project that depends on their versions
   interop-38   tests with Ice 3.8 for Python, and notes the result in tests/interop/ice38.txt
   interop-corba
                floe-giop with omniORB for Python
@@ -109,5 +115,9 @@ Single steps of `test`:
   deny         licences and sources of the dependencies; notes advisories
   build        builds the workspace in the profile that the tests use
   tests        all tests of the workspace, examples among them
+  plain-build  the tests of what the command lacks without features
+  systems      compiles the crates without features for this system, Windows and macOS
+  minimum-rust compiles with the oldest Rust that the crates name
+  interface    compares the libraries with the last release (cargo-semver-checks); nothing before there is a tag
   soak-smoke   a minute of the soak
   examples     only the examples, each pair of programs";

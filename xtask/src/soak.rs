@@ -78,10 +78,11 @@ pub(crate) fn smoke() -> bool {
 
 /// Measures what optimised servers take of memory; whether it is within its bounds.
 ///
-/// The hub is built by itself, so that it has the features of a plain build. In one build with the soak it would have all
+/// The hub is built by itself and without features, as for a small computer. In one build with the soak it would have all
 /// features of the runtime, as Cargo unites them.
 pub(crate) fn memory(options: &[&str]) -> bool {
     let hub = ["build", "--quiet", "--release", "--package", "floe-cli"];
+    let hub = [&hub[..], &["--no-default-features"]].concat();
     succeeds(&mut cargo(&hub)) && build_programs(&[]) && run_built("memory", options)
 }
 

@@ -31,6 +31,20 @@ pub(crate) const CARGO_DEB: Tool = Tool {
     options: &[],
 };
 
+/// Writes a bill of materials.
+pub(crate) const CARGO_CYCLONEDX: Tool = Tool {
+    package: "cargo-cyclonedx",
+    version: "0.5.9",
+    options: &[],
+};
+
+/// Compares the public interface of a crate with an earlier one.
+pub(crate) const CARGO_SEMVER_CHECKS: Tool = Tool {
+    package: "cargo-semver-checks",
+    version: "0.51.0",
+    options: &[],
+};
+
 /// Builds and runs the targets in `fuzz/`.
 pub(crate) const CARGO_FUZZ: Tool = Tool {
     package: "cargo-fuzz",
@@ -116,7 +130,14 @@ mod tests {
 
     #[test]
     fn a_tool_is_installed_by_a_version_that_cargo_takes() {
-        for tool in [CARGO_DENY, CARGO_DEB, CARGO_FUZZ, MDBOOK] {
+        for tool in [
+            CARGO_DENY,
+            CARGO_DEB,
+            CARGO_CYCLONEDX,
+            CARGO_SEMVER_CHECKS,
+            CARGO_FUZZ,
+            MDBOOK,
+        ] {
             let numbers: Vec<&str> = tool.version.split('.').collect();
             let are_numbers = numbers.iter().all(|number| number.parse::<u32>().is_ok());
             assert!(numbers.len() == 3 && are_numbers, "{}", tool.version);

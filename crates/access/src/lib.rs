@@ -14,7 +14,7 @@
 //! - `direction.rs`: characters that change the order of a line
 //! - `distinguished_name.rs`, `trust.rs`: subjects of certificates, and IceSSL's `TrustOnly`
 //! - `users.rs`, `password.rs`: the users' file; `decoys.rs`: what hides the users in it
-//! - `token.rs`, `keys.rs`: signed tokens, and the keys that prove them
+//! - `token.rs`, `keys.rs`: signed tokens, and the keys that prove them; `signer.rs`: the key that signs them
 //! - `refusal.rs`: a refusal, for the caller and for the audit log; `audit.rs`: the lines of that log
 //! - `problem.rs`: problems in an operator's text, by line
 
@@ -35,6 +35,8 @@ mod refusal;
 mod rule;
 mod rules;
 mod settings;
+#[cfg(feature = "tokens")]
+mod signer;
 mod table;
 mod token;
 mod trust;
@@ -55,6 +57,8 @@ pub use refusal::{ACCESS_REFUSED, Reason, Refusal};
 pub use rule::{Called, Objects, Rule, Who};
 pub use rules::{Decided, Decision, RULES_MAX, Rules};
 pub use settings::{LIST_MAX, Settings, TokenSettings};
-pub use token::{Claims, GROUPS_MAX, TOKEN_LEN_MAX, TokenError, Tokens};
+#[cfg(feature = "tokens")]
+pub use signer::{Grant, Signer};
+pub use token::{Claims, GROUPS_MAX, TOKEN_LEN_MAX, TokenError, Tokens, Unverified};
 pub use trust::{ENTRIES_MAX, TrustOnly};
 pub use users::{USERS_FILE_MAX, USERS_MAX, Users};

@@ -1,5 +1,7 @@
 //! Signed tokens: JSON web tokens, proved by the public keys of their issuer.
 
+mod unverified;
+
 use std::fmt;
 
 use base64::Engine;
@@ -9,6 +11,8 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 
 use crate::caller::check_name;
 use crate::keys::Keys;
+
+pub use unverified::Unverified;
 
 /// Which tokens are valid: one of the keys has signed them, for this audience, and their time has not ended.
 ///

@@ -265,6 +265,18 @@ pub fn properties_of(message: &Message) -> Result<Vec<(String, JmsValue)>, JmsEr
     named(message.application_properties()?)
 }
 
+/// The type that the annotation of a message names, if it has one: see [`MESSAGE_TYPE`].
+///
+/// # Errors
+/// If the message is broken.
+pub fn message_type(message: &Message) -> Result<Option<i8>, MessageError> {
+    let annotations = message.message_annotations()?.into_iter();
+    Ok(annotations.rev().find_map(|entry| match entry {
+        (Value::Symbol(key), Value::Byte(kind)) if key == MESSAGE_TYPE => Some(kind),
+        _ => None,
+    }))
+}
+
 impl JmsHeaders {
     /// The headers of a message.
     ///
@@ -352,11 +364,7 @@ impl JmsBody {
     /// # Errors
     /// [`JmsError`].
     pub fn of(message: &Message) -> Result<Self, JmsError> {
-        let kind = message.message_annotations()?.into_iter();
-        let kind = kind.rev().find_map(|entry| match entry {
-            (Value::Symbol(key), Value::Byte(kind)) if key == MESSAGE_TYPE => Some(kind),
-            _ => None,
-        });
+        let kind = message_type(message)?;
         let wrong = |kind| Err(JmsError::Body { kind });
         if kind == Some(1) {
             return Err(JmsError::ObjectMessage);

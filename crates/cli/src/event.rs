@@ -19,6 +19,8 @@ use crate::output::{Format, Output};
 /// An event as it came.
 #[derive(Debug)]
 pub(crate) struct Arrived {
+    /// The topic, if there are several.
+    topic: Option<Arc<str>>,
     operation: String,
     parameters: Bytes,
     context: Context,
@@ -30,12 +32,14 @@ pub(crate) struct Arrived {
 #[derive(Debug)]
 enum Arrival {
     Event(Arrived),
-    Lost(i64),
+    Lost { topic: Option<Arc<str>>, count: i64 },
 }
 
 /// Puts every request into a queue, whatever its operation.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Servant {
+    /// The topic whose events these are, if that is shown.
+    topic: Option<Arc<str>>,
     events: mpsc::UnboundedSender<Arrival>,
     /// A permit for each event that may wait.
     room: Arc<Semaphore>,
@@ -83,6 +87,7 @@ pub(crate) fn channel(awaits_print: bool) -> (Servant, Events) {
     let (sender, receiver) = mpsc::unbounded_channel();
     let room = Arc::new(Semaphore::new(QUEUE_LEN));
     let servant = Servant {
+        topic: None,
         events: sender,
         room: room.clone(),
         awaits_print,
@@ -98,13 +103,19 @@ pub(crate) fn channel(awaits_print: bool) -> (Servant, Events) {
 const QUEUE_LEN: usize = 1024;
 
 impl Servant {
+    /// The servant of one of several topics: its events are shown with its name.
+    pub(crate) fn of_topic(&self, name: &str) -> Self {
+        Self {
+            topic: Some(name.into()),
+            ..self.clone()
+        }
+    }
+
     /// A facet that is told of lost events.
     pub(crate) fn gaps(&self) -> Gaps {
-        let (events, room) = (self.events.clone(), self.room.clone());
         Gaps(Self {
-            events,
-            room,
             awaits_print: false,
+            ..self.clone()
         })
     }
 
@@ -129,6 +140,7 @@ impl Servant {
         Box::pin(async move {
             let (sender, printed) = oneshot::channel();
             let event = Arrived {
+                topic: self.topic.clone(),
                 operation: request.operation().to_owned(),
                 parameters: request.parameters(),
                 context: request.current().context(),
@@ -152,7 +164,8 @@ impl LossListener for Gaps {
         _total: Losses,
         _current: &Current,
     ) -> Result<(), InvokeError> {
-        self.0.put(Arrival::Lost(count)).await;
+        let topic = self.0.topic.clone();
+        self.0.put(Arrival::Lost { topic, count }).await;
         Ok(())
     }
 }
@@ -179,6 +192,7 @@ impl EventReader {
     /// The event as an object; one that does not fit has `error` in place of `parameters`.
     pub(crate) fn read(&mut self, event: &Arrived) -> Json {
         let mut object = Map::new();
+        insert_topic(&mut object, event.topic.as_deref());
         object.insert("operation".to_owned(), event.operation.as_str().into());
         match self.parameters(event) {
             Ok(parameters) => object.insert("parameters".to_owned(), parameters),
@@ -193,6 +207,7 @@ impl EventReader {
     /// An event of a log, as [`EventReader::read`] gives it.
     pub(crate) fn read_logged(&mut self, event: LoggedEvent) -> Json {
         self.read(&Arrived {
+            topic: None,
             operation: event.operation,
             parameters: event.parameters.into(),
             context: event.context,
@@ -296,8 +311,11 @@ impl Printer {
             };
             let mut event = match arrival {
                 Arrival::Event(event) => event,
-                Arrival::Lost(count) => {
-                    lines.extend_from_slice(json!({"lost": count}).to_string().as_bytes());
+                Arrival::Lost { topic, count } => {
+                    let mut object = Map::new();
+                    insert_topic(&mut object, topic.as_deref());
+                    object.insert("lost".to_owned(), count.into());
+                    lines.extend_from_slice(Json::Object(object).to_string().as_bytes());
                     lines.push(b'\n');
                     continue;
                 }
@@ -390,6 +408,12 @@ fn text(json: &Json, format: Format) -> String {
     }
 }
 
+fn insert_topic(object: &mut Map<String, Json>, topic: Option<&str>) {
+    if let Some(topic) = topic {
+        object.insert("topic".to_owned(), topic.into());
+    }
+}
+
 /// An event for people.
 fn line(json: &Json) -> String {
     let operation = json["operation"].as_str().unwrap_or_default();
@@ -398,7 +422,8 @@ fn line(json: &Json) -> String {
         None => format!("error: {}", json["error"].as_str().unwrap_or_default()),
     };
     let number = json.get("sequence").map(|number| format!("{number} "));
-    let number = number.unwrap_or_default();
+    let topic = json["topic"].as_str().map(|topic| format!("{topic}: "));
+    let number = number.or(topic).unwrap_or_default();
     match json.get("context") {
         Some(context) => format!("{number}{operation} {body} context {context}"),
         None => format!("{number}{operation} {body}"),

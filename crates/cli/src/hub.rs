@@ -156,6 +156,23 @@ impl HubArgument {
         })
     }
 
+    /// The names of all topics.
+    ///
+    /// # Errors
+    /// The hub does not answer.
+    pub(crate) async fn topic_names(
+        &self,
+        communicator: &Communicator,
+    ) -> Result<Vec<String>, Failure> {
+        if let Some(topics) = self.known_topics(communicator).await? {
+            return Ok(topics.into_iter().map(|topic| topic.name).collect());
+        }
+        // An IceStorm, or a hub that does not tell this caller more.
+        let topics = self.manager(communicator)?.retrieve_all().await;
+        let topics = topics.map_err(|error| self.unanswered(error.into()))?;
+        Ok(topics.into_keys().collect())
+    }
+
     /// The topic whose name is most like this, if one is like it.
     async fn near_topic(&self, communicator: &Communicator, name: &str) -> Option<String> {
         let topics = self.manager(communicator).ok()?.retrieve_all().await.ok()?;

@@ -6,13 +6,14 @@
 //! - `exit.rs`: exit codes, and failures that lead to them
 //! - `event.rs`: what `floe sub` prints
 //! - `context.rs`: names for hubs, kept in a file of the user
+//! - `pem_file.rs`: certificates and keys that are written
 //! - `near.rs`: what was meant by the name of an object
 //! - `log.rs`: log lines, as many as were asked for
 //! - `reconnect.rs`: coming back to a hub that was lost
 //! - `progress.rs`: what long work is doing
 //! - `contracts.rs`: what the command itself speaks, generated
 //! - `compression.rs`, `contract.rs`, `hub.rs`, `json_input.rs`, `locator.rs`, `payload.rs`, `peer.rs`, `router.rs`, `tls.rs`,
-//!   `token.rs`: arguments that several subcommands share
+//!   `token.rs`, `topic_names.rs`: arguments that several subcommands share
 
 mod backup_folder;
 mod command;
@@ -34,6 +35,8 @@ mod near;
 mod output;
 mod payload;
 mod peer;
+#[cfg(feature = "tls")]
+mod pem_file;
 mod progress;
 mod reconnect;
 #[cfg(feature = "recordings")]
@@ -41,6 +44,7 @@ mod recording;
 mod router;
 mod tls;
 mod token;
+mod topic_names;
 
 use std::process::ExitCode;
 

@@ -37,7 +37,7 @@ impl fmt::Debug for Password {
 }
 
 /// How to get what the cargo features add.
-pub const FULL_BUILD: &str = "`cargo build --release --features full` includes it";
+pub const FULL_BUILD: &str = "`cargo install floe-cli --features full` includes it (in the repository: `cargo build --release --features full`)";
 
 impl Certificates {
     /// These, and before them what others say, each by itself: who adds a certificate still trusts the same

@@ -14,6 +14,7 @@ mod amqp;
 mod corba;
 mod dds;
 mod event;
+mod five_worlds;
 mod fixture;
 mod ice;
 mod soap;

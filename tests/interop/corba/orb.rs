@@ -301,6 +301,7 @@ impl World {
                 self.consumers.remove(&id);
             }
             ChannelEvent::Destroyed { .. } => self.consumers.clear(),
+            ChannelEvent::Obtained(_) => {}
         }
     }
 }

@@ -38,12 +38,16 @@ pub(crate) fn python_or_skip() -> Option<Python> {
 impl Python {
     /// Starts `peer.py`.
     pub(crate) fn start(&self, what: &str, arguments: &[&str]) -> Peer {
-        let mut command = self.command(&self.program);
-        command
-            .arg(workspace::root().join("tests/interop/corba/peer.py"))
-            .arg(what)
-            .args(arguments);
+        let mut command = self.run(&workspace::root().join("tests/interop/corba/peer.py"));
+        command.arg(what).args(arguments);
         Peer::start(&format!("peer.py {what}"), &mut command)
+    }
+
+    /// The command that runs a script.
+    pub(crate) fn run(&self, script: &std::path::Path) -> Command {
+        let mut command = self.command(&self.program);
+        command.arg(script);
+        command
     }
 
     fn command(&self, program: &std::path::Path) -> Command {

@@ -194,6 +194,20 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// The text of a string.
+    ///
+    /// # Errors
+    /// If the next value is not a whole one of that type, or not UTF-8.
+    pub fn string(&mut self, reading: &'static str) -> Result<&'a str, CodecError> {
+        match self.constructor(reading)? {
+            code @ (0xA1 | 0xB1) => {
+                let len = self.take_len(code == 0xB1, reading)?;
+                self.take_utf8(len, reading)
+            }
+            code => Err(self.wrong_type(code, reading)),
+        }
+    }
+
     fn nothing(&self) -> Reader<'a> {
         Reader {
             bytes: &[],

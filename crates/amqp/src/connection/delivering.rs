@@ -7,7 +7,7 @@ use bytes::{Bytes, BytesMut};
 use super::event::{CommandError, Delivery, DeliveryId, Event, LinkId};
 use super::link::Partial;
 use super::session::{Incoming, Outgoing, Pending};
-use super::{Connection, Fault, limit_error, window_fault};
+use super::{Connection, Fault, limit_error, shortened, window_fault};
 use crate::condition::{self, AmqpError};
 use crate::performative::{
     DeliveryState, Disposition, Outcome, Performative, ReceiverSettleMode, Role, SenderSettleMode,
@@ -70,7 +70,7 @@ impl Connection {
         Ok(DeliveryId(delivery))
     }
 
-    /// Settles a message that has come. Does nothing if the peer has settled it meanwhile.
+    /// Settles a message that has come. Does nothing if the peer has settled it meanwhile. A long text of an error is cut.
     ///
     /// # Errors
     /// [`CommandError::Gone`].
@@ -95,7 +95,10 @@ impl Connection {
         if is_last {
             session.incoming.remove(&delivery.0);
         }
-        let outcome = Some(outcome);
+        let outcome = Some(match outcome {
+            Outcome::Rejected(error) => Outcome::Rejected(error.map(shortened)),
+            other => other,
+        });
         self.output
             .disposition(channel, Role::Receiver, delivery.0 as u32, is_last, outcome);
         Ok(())

@@ -267,6 +267,14 @@ impl Message {
         }
     }
 
+    /// The body as it is encoded, if it is one value.
+    pub fn value_bytes(&self) -> Option<&[u8]> {
+        match &self.body {
+            BodyPlace::Value(place) => Some(&self.bytes[place.clone()]),
+            _ => None,
+        }
+    }
+
     /// The contents of a data section, which are not copied.
     fn data(&self, place: &Range<usize>) -> Result<Bytes, MessageError> {
         let mut reader = Reader::new(&self.bytes[place.clone()]);

@@ -7,7 +7,7 @@ use ::floe::{Call, Current, InvokeError, OperationMode, Proxy, codegen, contract
 /// Events that did not cross a bridge, for one reason.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct NotCrossed {
-    /// The reason: "malformed", "cannot be said", "not of contract", "refused by hub", "hub away", "world away", "dropped".
+    /// The reason: "malformed", "cannot be said", "not of contract", "refused by hub", "hub away", "world away", "refused there", "dropped".
     pub reason: String,
     /// How many since the bridge started.
     pub count: i64,

@@ -1,5 +1,29 @@
-//! CORBA programs: this end is their naming service and their event channels.
+//! CORBA programs: suppliers and consumers of event channels, over IIOP.
+//!
+//! ```text
+//! supplier --push(any)--> ProxyPushConsumer --> topic of the hub --> subscription for each consumer --push(any)--> consumer
+//! ```
+//!
+//! - [`settings`]: `[bridge.corba]`; [`networks`]: who may connect, and where the bridge connects
+//! - [`world`]: the server; [`objects`]: naming service and channels; [`channel`]: one channel
+//! - [`mapping`]: names, and events as values of `any`; [`types`]: their TypeCodes; [`codec`]: their bytes
+//! - [`refusal`]: the exceptions that a program gets
+//! - [`link`]: sockets and sessions
 
-mod settings;
+pub mod codec;
+pub mod settings;
+pub mod world;
 
+mod channel;
+mod link;
+mod mapping;
+mod networks;
+mod objects;
+mod refusal;
+mod types;
+
+pub use mapping::CHANNEL_NAME_LEN_MAX;
+pub use networks::Networks;
+pub use refusal::MINOR;
 pub use settings::Settings;
+pub use world::Corba;

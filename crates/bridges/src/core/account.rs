@@ -19,20 +19,26 @@ pub enum Reason {
     HubAway,
     /// The other world was away, or the subscriber there had gone.
     WorldAway,
+    /// A subscriber in the other world got the event, and refused it.
+    RefusedThere,
     /// The hub has dropped the event for this subscriber: it was too slow.
     Dropped,
+    /// A program of the other world has sent it, and it did not come here.
+    Missed,
 }
 
 impl Reason {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::Malformed,
         Self::CannotBeSaid,
         Self::NotOfContract,
         Self::RefusedByHub,
         Self::HubAway,
         Self::WorldAway,
+        Self::RefusedThere,
         Self::Dropped,
+        Self::Missed,
     ];
 
     /// Its name in metrics and lists: `malformed`.
@@ -44,7 +50,9 @@ impl Reason {
             Self::RefusedByHub => "refused by hub",
             Self::HubAway => "hub away",
             Self::WorldAway => "world away",
+            Self::RefusedThere => "refused there",
             Self::Dropped => "dropped",
+            Self::Missed => "missed",
         }
     }
 
@@ -52,7 +60,12 @@ impl Reason {
     pub fn is_loss(self) -> bool {
         matches!(
             self,
-            Self::CannotBeSaid | Self::NotOfContract | Self::WorldAway | Self::Dropped
+            Self::CannotBeSaid
+                | Self::NotOfContract
+                | Self::WorldAway
+                | Self::RefusedThere
+                | Self::Dropped
+                | Self::Missed
         )
     }
 }

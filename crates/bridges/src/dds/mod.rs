@@ -1,5 +1,16 @@
-//! DDS programs: this end is a participant of their domain.
+//! DDS: this bridge is a participant of a domain.
+//!
+//! - [`settings`]: the table `[bridge.dds]`
+//! - [`mapping`]: topics, their names and types
+//! - [`codec`]: samples
+//! - [`link`]: sockets, and the participant on them
+//! - [`world`]: joins them
 
-mod settings;
+pub mod codec;
+mod link;
+pub mod mapping;
+pub mod settings;
+mod world;
 
 pub use settings::Settings;
+pub use world::Dds;

@@ -39,24 +39,31 @@ impl Publisher {
     /// # Errors
     /// [`PublishError`]; it is counted.
     pub async fn publish(&self, kind: &EventKind, parameters: &[u8]) -> Result<(), PublishError> {
+        let attempted = self.attempt(kind, parameters).await;
+        if let Err(error @ PublishError::Away(_)) = &attempted {
+            self.port.account().refuse(error.reason(), 1);
+        }
+        attempted
+    }
+
+    /// As [`Publisher::publish`], for a world that tries again while the hub is away: that is not counted.
+    ///
+    /// # Errors
+    /// [`PublishError`]; it is counted, unless it is [`PublishError::Away`].
+    pub async fn attempt(&self, kind: &EventKind, parameters: &[u8]) -> Result<(), PublishError> {
         let mode = kind.operation().mode();
-        let outcome = self.proxy.invoke(kind.name(), mode, parameters).await;
-        match outcome {
+        let error = match self.proxy.invoke(kind.name(), mode, parameters).await {
             Ok(None | Some(Outcome::Returned(_))) => {
                 self.port.account().take_in();
-                Ok(())
+                return Ok(());
             }
-            Ok(Some(_)) => {
-                let error = PublishError::Refused("the hub answered with an exception".to_owned());
-                self.port.account().refuse(error.reason(), 1);
-                Err(error)
-            }
-            Err(error) => {
-                let error = PublishError::of(&error);
-                self.port.account().refuse(error.reason(), 1);
-                Err(error)
-            }
+            Ok(Some(_)) => PublishError::Refused("the hub answered with an exception".to_owned()),
+            Err(error) => PublishError::of(&error),
+        };
+        if !matches!(error, PublishError::Away(_)) {
+            self.port.account().refuse(error.reason(), 1);
         }
+        Err(error)
     }
 
     /// The port.

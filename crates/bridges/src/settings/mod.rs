@@ -107,7 +107,7 @@ impl Settings {
         for (name, table) in &self.bridge {
             let world = WORLDS.into_iter().find(|it| it.name() == name);
             let world = world.ok_or_else(|| SettingsError::UnknownWorld(name.clone()))?;
-            let (name, read) = (world.name(), world.read(table.clone())?);
+            let (name, read) = (world.name(), world.read(table.clone(), folder)?);
             if contract.is_none() && !read.topics.is_empty() {
                 contract = Some(self.load(name, folder)?);
             }

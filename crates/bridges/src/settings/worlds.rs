@@ -1,5 +1,7 @@
 //! Which worlds there are, and which of them this build has.
 
+use std::path::Path;
+
 use serde::de::DeserializeOwned;
 
 use super::{SettingsError, TopicSettings};
@@ -10,6 +12,11 @@ pub trait WorldSettings: DeserializeOwned {
     /// The world; its topics stand apart.
     fn world(&self) -> Box<dyn World>;
 
+    /// As [`WorldSettings::world`], where the settings name files: relative ones start at `folder`.
+    fn world_in(&self, _folder: &Path) -> Box<dyn World> {
+        self.world()
+    }
+
     /// Its topics.
     fn topics(&self) -> &[TopicSettings];
 }
@@ -18,8 +25,11 @@ pub trait WorldSettings: DeserializeOwned {
 #[derive(Debug, Clone, Copy)]
 pub struct KnownWorld {
     name: &'static str,
-    read: Option<fn(toml::Value) -> Result<ReadWorld, toml::de::Error>>,
+    read: Option<ReadTable>,
 }
+
+/// Reads the table of a world. Relative names of files start at the folder.
+type ReadTable = fn(toml::Value, &Path) -> Result<ReadWorld, toml::de::Error>;
 
 /// A world as its table describes it.
 pub(super) struct ReadWorld {
@@ -60,10 +70,10 @@ const fn not_built(name: &'static str) -> KnownWorld {
     KnownWorld { name, read: None }
 }
 
-fn read<S: WorldSettings>(table: toml::Value) -> Result<ReadWorld, toml::de::Error> {
+fn read<S: WorldSettings>(table: toml::Value, folder: &Path) -> Result<ReadWorld, toml::de::Error> {
     let settings: S = table.try_into()?;
     Ok(ReadWorld {
-        world: settings.world(),
+        world: settings.world_in(folder),
         topics: settings.topics().to_vec(),
     })
 }
@@ -79,10 +89,14 @@ impl KnownWorld {
         self.read.is_some()
     }
 
-    /// Reads its table.
-    pub(super) fn read(self, table: toml::Value) -> Result<ReadWorld, SettingsError> {
+    /// Reads its table. Relative names of files start at `folder`.
+    pub(super) fn read(
+        self,
+        table: toml::Value,
+        folder: &Path,
+    ) -> Result<ReadWorld, SettingsError> {
         let read = self.read.ok_or(SettingsError::NotBuilt(self.name))?;
-        read(table).map_err(|error| SettingsError::Toml {
+        read(table, folder).map_err(|error| SettingsError::Toml {
             table: format!("bridge.{}", self.name),
             message: error.to_string().trim_end().to_owned(),
         })

@@ -5,6 +5,8 @@ mod backup;
 #[cfg(feature = "bridges")]
 mod bridge;
 pub(crate) mod call;
+#[cfg(feature = "tls")]
+mod cert;
 mod cheat;
 mod completions;
 mod config;
@@ -27,6 +29,8 @@ mod no_bridges;
 mod no_lab;
 #[cfg(not(feature = "recordings"))]
 mod no_recordings;
+#[cfg(not(feature = "tls"))]
+mod no_tls;
 mod ping;
 mod problems;
 mod proxy;
@@ -39,6 +43,8 @@ mod serve;
 mod slice;
 mod status;
 mod subscribe;
+#[cfg(feature = "tls")]
+mod token;
 mod topic;
 
 use clap::Subcommand;
@@ -48,6 +54,8 @@ use no_bridges as bridge;
 use no_lab as lab;
 #[cfg(not(feature = "recordings"))]
 use no_recordings::{record, replay};
+#[cfg(not(feature = "tls"))]
+use no_tls::{cert, token};
 
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
@@ -140,6 +148,18 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: access::Access,
     },
+    /// Makes certificates for ssl and wss: a CA of your own, and those of servers and clients
+    Cert {
+        #[cfg_attr(feature = "tls", command(subcommand))]
+        #[cfg_attr(not(feature = "tls"), command(flatten))]
+        command: cert::Cert,
+    },
+    /// Makes the key of an issuer, signs tokens with it, and shows what a token says
+    Token {
+        #[cfg_attr(feature = "tls", command(subcommand))]
+        #[cfg_attr(not(feature = "tls"), command(flatten))]
+        command: token::Token,
+    },
     /// Lists the settings of floe.toml, and prints its JSON schema
     Config {
         #[command(subcommand)]
@@ -207,13 +227,15 @@ pub(crate) fn run(command: Command, output: &Output) -> Result<Exit, Failure> {
         #[cfg(feature = "man")]
         Command::Man(man) => man.run(),
         Command::Access { command } => command.run(output),
+        Command::Cert { command } => command.run(output),
+        Command::Token { command } => command.run(output),
         Command::Config { command } => command.run(output),
         Command::Completions(completions) => completions.run(output),
     }
 }
 
 // A build without them says in their own help how to get them.
-#[cfg(all(test, feature = "recordings", feature = "lab"))]
+#[cfg(all(test, feature = "recordings", feature = "lab", feature = "tls"))]
 mod tests {
     use clap::CommandFactory;
 

@@ -4,6 +4,7 @@ use clap::Args;
 
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
+use crate::tls::FULL_BUILD;
 
 /// In the place of `record.rs`.
 pub(super) mod record {
@@ -17,7 +18,7 @@ pub(super) mod replay {
 
 /// Records or replays the events of topics
 ///
-/// This build has no recordings. `cargo build --release --features full` includes them.
+/// This build has no recordings. `cargo install floe-cli` without `--no-default-features` includes them.
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true)]
 pub(crate) struct Refused {
@@ -29,6 +30,6 @@ pub(crate) struct Refused {
 impl Refused {
     pub(crate) fn run(self, _output: &Output) -> Result<Exit, Failure> {
         let failure = Failure::usage("this build has no recordings");
-        Err(failure.help("`cargo build --release --features full` includes them"))
+        Err(failure.help(FULL_BUILD))
     }
 }

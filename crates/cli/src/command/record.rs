@@ -28,6 +28,7 @@ use crate::hub::HubArgument;
 use crate::output::{self, Format, Output};
 use crate::peer::{self, parse_time};
 use crate::recording::{RecordingFile, RecordingWriter, Schema, View, cause, is_no_event};
+use crate::topic_names;
 
 /// Records the events of topics in an MCAP file, for `floe replay` and other tools
 ///
@@ -41,9 +42,13 @@ use crate::recording::{RecordingFile, RecordingWriter, Schema, View, cause, is_n
 /// If the hub is lost, the command subscribes again as soon as it can, and says so. The events in between are lost.
 #[derive(Debug, Args)]
 pub(crate) struct Record {
-    /// The topics
-    #[arg(required = true)]
+    /// The topics, or patterns for the names of those that there are: * stands for any characters, ? for one
+    #[arg(required_unless_present = "all", conflicts_with = "all")]
     topics: Vec<String>,
+
+    /// Records all topics that the hub has when the recording begins
+    #[arg(long)]
+    all: bool,
 
     /// The file, such as flight.mcap
     #[arg(short = 'f', long, value_name = "FILE")]
@@ -92,16 +97,12 @@ impl Record {
             text,
         });
         let view = self.view()?;
-        let mut topics = self.topics.clone();
-        topics.sort();
-        topics.dedup();
         let file = RecordingFile::open(&self.file, self.force);
         let file = file.map_err(|error| not_written(&self.file, &error.into()))?;
         peer::runtime()?.block_on(async {
             let communicator = peer::communicator(Some(PATIENCE));
             let content = (schema, view);
-            let result = self.record(&communicator, &topics, file, content, output);
-            let result = result.await;
+            let result = self.record(&communicator, file, content, output).await;
             peer::end(&communicator, &result).await;
             result
         })
@@ -125,12 +126,26 @@ impl Record {
     async fn record(
         &self,
         communicator: &Communicator,
-        topics: &[String],
         file: RecordingFile,
         (schema, view): (Option<Schema>, Option<View>),
         output: &Output,
     ) -> Result<Exit, Failure> {
         let mut signals = peer::signals()?;
+        let topics = tokio::select! {
+            topics = self.topics(communicator) => topics.map(Some),
+            _ = signals.next() => Ok(None),
+        };
+        let topics = &match topics {
+            Ok(Some(topics)) => topics,
+            Ok(None) => {
+                file.discard();
+                return Ok(Exit::Interrupted);
+            }
+            Err(failure) => {
+                file.discard();
+                return Err(failure);
+            }
+        };
         let (sender, mut events) = mpsc::channel(QUEUE_LEN);
         // Events of the first topics, which come before the others are subscribed to.
         let mut early = Vec::new();
@@ -172,7 +187,7 @@ impl Record {
             ));
         }
         drop(stopped);
-        output::talk(format_args!("recording topic `{}`", topics.join("`, `")));
+        output::talk(format_args!("recording {}", topic_names::shown(topics)));
         let timeout = async {
             match self.timeout {
                 Some(timeout) => tokio::time::sleep(timeout).await,
@@ -206,6 +221,15 @@ impl Record {
         let finished = written.and_then(|writer| writer.finish(&lost));
         finished.map_err(|error| not_written(&self.file, &error))?;
         self.tell(counted.load(Ordering::Acquire), &lost, exit, output)
+    }
+
+    /// The topics that are recorded.
+    async fn topics(&self, communicator: &Communicator) -> Result<Vec<String>, Failure> {
+        let words = match self.all {
+            true => &["*".to_owned()],
+            false => &self.topics[..],
+        };
+        topic_names::named(words, &self.hub, communicator).await
     }
 
     /// Subscribes to each topic; their events go to the sender.

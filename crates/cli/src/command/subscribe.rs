@@ -1,15 +1,18 @@
-//! `floe sub`: subscribes to a topic and shows its events.
+//! `floe sub`: subscribes to topics and shows their events.
 //!
-//! - `subscribe/callback.rs`: where the hub reaches it
+//! - `subscribe/delivery.rs`: the way of the events: over a connection of its own, or to an endpoint
+//! - `subscribe/callback.rs`: where a hub reaches it that cannot deliver over the connection of a subscriber
 //! - `subscribe/subscription.rs`: what it asks of the hub
 
 mod callback;
+mod delivery;
 mod subscription;
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
 use clap::builder::NonEmptyStringValueParser;
@@ -33,25 +36,30 @@ use crate::output::{self, Output};
 use crate::peer::{self, parse_own_endpoint, parse_time};
 use crate::reconnect::ReconnectArgument;
 use crate::router::{Login, RouterArguments, Session};
+use crate::topic_names::{self, is_pattern};
+use delivery::Delivery;
 use floe::hub::nearest_name as nearest;
 use subscription::{DURABLE, FROM, Subscription};
 
-/// Subscribes to a topic of a hub or an IceStorm, and shows its events
+/// Subscribes to topics of a hub or an IceStorm, and shows their events
 ///
-/// Each event is one line: {"operation": "sampled", "parameters": {...}}, and "context" if there is one. If an
+/// Each event is one line: {"operation": "sampled", "parameters": {...}}, and "context" if there is one. With several topics or a
+/// pattern, the line begins with its "topic". If an
 /// event does not fit the Slice file, its line has "error" instead of "parameters". The command unsubscribes
 /// when it ends: after --count events or --timeout with exit code 0, at a signal with 130. Exit code 3: the
 /// time was over before --count events came. 6: the hub dropped events for this subscriber.
 ///
 /// If the hub is lost or ends the subscription, the command subscribes again as soon as it can, and says so.
-/// Unless the hub has kept the subscription or it is --durable, events in between are missing, and the exit code is
+/// Events come over the connection that the command opens, so no port needs to be open; from an IceStorm, or with --listen, the hub connects to
+/// the command. A hub with a data directory keeps a subscription with --listen while it restarts. Unless it has done so or the subscription is --durable, events in between are missing, and the exit code is
 /// 6. With --no-reconnect the command ends instead: exit code 1 if the hub has ended the subscription, 5 if the hub
 /// is gone.
 #[derive(Debug, Args)]
 #[command(name = "sub")]
 pub(crate) struct Subscribe {
-    /// The topic
-    topic: String,
+    /// The topics, or patterns for the names of those that there are when the command begins: * stands for any characters, ? for one
+    #[arg(required = true)]
+    topics: Vec<String>,
 
     #[command(flatten)]
     contract: ContractArguments,
@@ -95,12 +103,12 @@ pub(crate) struct Subscribe {
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     timeout: Option<Duration>,
 
-    /// Creates the topic if it does not exist
+    /// Creates topics that do not exist
     #[arg(long)]
     create: bool,
 
     /// Where the hub can reach this subscriber: HOST, HOST:PORT or an endpoint. Port 0 picks a free port
-    /// [default: the local address of the connection to the hub]
+    /// [default: a Floe hub uses the connection of this command, and an IceStorm connects to its local address]
     #[arg(long, value_name = "ENDPOINT", value_parser = parse_own_endpoint, conflicts_with = "router")]
     listen: Option<String>,
 
@@ -115,8 +123,7 @@ pub(crate) struct Subscribe {
 struct Begun<'a> {
     session: Option<Session>,
     adapter: Adapter,
-    identity: Identity,
-    subscription: Subscription<'a>,
+    subscriptions: Vec<Subscription<'a>>,
     /// How the printing ends.
     printed: oneshot::Receiver<Printed>,
     printed_count: Arc<AtomicU64>,
@@ -206,13 +213,12 @@ impl Subscribe {
         let Begun {
             session,
             adapter,
-            identity,
-            mut subscription,
+            mut subscriptions,
             mut printed,
             printed_count,
         } = begun;
         let ended = tokio::select! {
-            ended = self.wait(&mut subscription, &mut printed) => match &session {
+            ended = self.wait(&mut subscriptions, &mut printed) => match &session {
                 // Then the hub cannot be reached either, which may be noticed first.
                 Some(session) if ended.is_err() && session.is_lost() => Err(session.lost().await),
                 _ => ended,
@@ -220,12 +226,14 @@ impl Subscribe {
             failure = lost(session.as_ref()) => Err(failure),
             _ = signals.next() => Ok(Exit::Interrupted),
         };
-        let farewell = tokio::time::timeout(FAREWELL_PATIENCE, subscription.end()).await;
+        let farewell = tokio::time::timeout(FAREWELL_PATIENCE, end_all(&subscriptions)).await;
         if let Some(session) = &session {
             session.end().await;
         }
-        adapter.remove(&identity, "");
-        adapter.remove(&identity, LOST_FACET);
+        for subscription in &subscriptions {
+            adapter.remove_all_facets(subscription.identity());
+        }
+        let gap_count: u64 = subscriptions.iter().map(|one| one.gap_count).sum();
         // What has arrived is still printed, unless nobody reads it.
         if !printed.is_terminated() {
             let _ = tokio::time::timeout(PRINT_PATIENCE, &mut printed).await;
@@ -233,7 +241,7 @@ impl Subscribe {
         let exit = ended?;
         match farewell {
             // It has said so.
-            Ok(Ok(0)) if subscription.gap_count > 0 => Ok(Exit::LossDetected),
+            Ok(Ok(0)) if gap_count > 0 => Ok(Exit::LossDetected),
             Ok(Ok(0)) if exit == Exit::TimedOut => {
                 Err(self.too_few(printed_count.load(Ordering::Acquire)))
             }
@@ -271,44 +279,84 @@ impl Subscribe {
             }
             None => None,
         };
-        let topic = self
-            .hub
-            .topic_for_events(communicator, &self.topic, self.create)
-            .await?;
-        let (adapter, category) = match &session {
-            Some(session) => session.adapter(communicator).await?,
-            None => (
-                self.adapter(communicator, &topic).await?,
-                OWN_CATEGORY.to_owned(),
-            ),
-        };
-        let (servant, events) = event::channel(self.durable.is_some());
-        let identity = unique_identity(category);
-        if self.gaps {
-            let listener = LossListenerDispatcher::new(servant.gaps());
-            let added = adapter.add_facet(&identity, LOST_FACET, listener);
-            added.map_err(|error| Failure::new(Exit::Failure, error))?;
+        let names = topic_names::named(&self.topics, &self.hub, communicator).await?;
+        let mut topics = Vec::with_capacity(names.len());
+        for name in &names {
+            let topic = self.hub.topic_for_events(communicator, name, self.create);
+            topics.push(topic.await?);
         }
-        let subscriber = adapter.add(&identity, servant);
-        let subscriber = subscriber.map_err(|error| Failure::new(Exit::Failure, error))?;
-        if session.is_none() {
-            self.warn_if_out_of_reach(&topic, &subscriber).await?;
+        // A pattern may stand for one topic today, and for more tomorrow.
+        let shows_topics = names.len() > 1 || self.topics.iter().any(|it| is_pattern(it));
+        let (adapter, category, delivery) = self
+            .receiver(communicator, session.as_ref(), &topics[0])
+            .await?;
+        let (servant, events) = event::channel(self.durable.is_some());
+        let mut subscriptions = Vec::with_capacity(names.len());
+        for (name, topic) in names.iter().zip(topics) {
+            let servant = match shows_topics {
+                true => servant.of_topic(name),
+                false => servant.clone(),
+            };
+            let identity = unique_identity(category.clone());
+            if self.gaps {
+                let listener = LossListenerDispatcher::new(servant.gaps());
+                let added = adapter.add_facet(&identity, LOST_FACET, listener);
+                added.map_err(|error| Failure::new(Exit::Failure, error))?;
+            }
+            let subscriber = adapter.add(&identity, servant);
+            let subscriber = subscriber.map_err(|error| Failure::new(Exit::Failure, error))?;
+            let subscriber = delivery.subscriber(communicator, subscriber);
+            let mut subscription = self.subscription(communicator, name, topic, &subscriber);
+            subscription.delivery = delivery.clone();
+            subscriptions.push(subscription);
+        }
+        let first = &subscriptions[0];
+        if session.is_none() && matches!(delivery, Delivery::Endpoints) {
+            self.warn_if_out_of_reach(&first.topic, &first.subscriber)
+                .await?;
         }
         adapter.activate();
         let printer = Printer::new(reader, output.format(), self.count);
         let printed_count = printer.printed();
         let printed = printer.start(events);
-        let subscription = self.subscription(communicator, topic, &subscriber);
-        subscription.begin().await?;
-        self.tell_subscribed(&subscriber);
+        begin_all(&mut subscriptions).await?;
+        self.tell_subscribed(&names, &subscriptions[0].subscriber);
         Ok(Begun {
             session,
             adapter,
-            identity,
-            subscription,
+            subscriptions,
             printed,
             printed_count,
         })
+    }
+
+    /// The adapter of the servants, the category of their identities, and the way of their events.
+    async fn receiver(
+        &self,
+        communicator: &Communicator,
+        session: Option<&Session>,
+        topic: &TopicProxy,
+    ) -> Result<(Adapter, String, Delivery), Failure> {
+        if let Some(session) = session {
+            let (adapter, category) = session.adapter(communicator).await?;
+            return Ok((adapter, category, Delivery::Endpoints));
+        }
+        let category = OWN_CATEGORY.to_owned();
+        if self.listen.is_none() {
+            let calls_back = delivery::calls_back(topic).await;
+            if calls_back.map_err(|error| self.hub.unanswered(error.into()))? {
+                let adapter = communicator.adapter_without_endpoints().await;
+                let adapter = adapter.map_err(|error| Failure::new(Exit::Failure, error))?;
+                let id = unique_identity(String::new()).name;
+                let delivery = Delivery::OwnConnection {
+                    adapter: adapter.clone(),
+                    id,
+                };
+                return Ok((adapter, category, delivery));
+            }
+        }
+        let adapter = self.adapter(communicator, topic).await?;
+        Ok((adapter, category, Delivery::Endpoints))
     }
 
     /// An adapter that listens where the hub reaches this subscriber.
@@ -353,6 +401,7 @@ impl Subscribe {
     fn subscription<'a>(
         &'a self,
         communicator: &'a Communicator,
+        name: &str,
         topic: TopicProxy,
         subscriber: &Proxy,
     ) -> Subscription<'a> {
@@ -381,22 +430,24 @@ impl Subscribe {
         Subscription {
             communicator,
             hub: &self.hub,
-            topic_name: &self.topic,
+            topic_name: name.to_owned(),
             creates: self.create,
             subscriber,
             qos,
+            delivery: Delivery::Endpoints,
+            connection: None,
             topic,
             gap_count: 0,
         }
     }
 
-    fn tell_subscribed(&self, subscriber: &Proxy) {
-        let topic = &self.topic;
+    fn tell_subscribed(&self, topics: &[String], subscriber: &Proxy) {
+        let topics = topic_names::shown(topics);
         output::talk(match callback::beyond_loopback(subscriber) {
             Some(endpoints) => {
-                format!("subscribed to topic `{topic}`; the hub delivers to {endpoints}")
+                format!("subscribed to {topics}; the hub delivers to {endpoints}")
             }
-            None => format!("subscribed to topic `{topic}`"),
+            None => format!("subscribed to {topics}"),
         });
     }
 
@@ -419,17 +470,19 @@ impl Subscribe {
     /// Waits for the end: enough events, a time, or a hub that is gone for good.
     async fn wait(
         &self,
-        subscription: &mut Subscription<'_>,
+        subscriptions: &mut [Subscription<'_>],
         printed: &mut oneshot::Receiver<Printed>,
     ) -> Result<Exit, Failure> {
         let deadline = self.timeout.map(|timeout| Instant::now() + timeout);
+        let reconnects = self.reconnect.is_wanted();
+        let kept = subscriptions.iter_mut().map(|one| one.keep(reconnects));
         tokio::select! {
             printed = printed => printed.unwrap_or(Ok(())).map(|()| Exit::Success),
             () = sleep_until(deadline) => Ok(match self.count {
                 Some(_) => Exit::TimedOut,
                 None => Exit::Success,
             }),
-            failure = subscription.keep(self.reconnect.is_wanted()) => Err(failure),
+            failure = first_to_end(kept) => Err(failure),
         }
     }
 }
@@ -450,6 +503,37 @@ fn warn_if_without_events(contract: &Contract) {
             "warning: no operation of the Slice files can be an event: events return void, have no out parameters and throw nothing",
         );
     }
+}
+
+/// Begins all, or none.
+async fn begin_all(subscriptions: &mut [Subscription<'_>]) -> Result<(), Failure> {
+    for at in 0..subscriptions.len() {
+        if let Err(failure) = subscriptions[at].begin().await {
+            // The failure says more than one of those that have begun.
+            let _ = tokio::time::timeout(FAREWELL_PATIENCE, end_all(&subscriptions[..at])).await;
+            return Err(failure);
+        }
+    }
+    Ok(())
+}
+
+/// Ends all; how many events the hub lost for them.
+async fn end_all(subscriptions: &[Subscription<'_>]) -> Result<i64, Failure> {
+    let mut lost = 0_i64;
+    for subscription in subscriptions {
+        lost = lost.saturating_add(subscription.end().await?);
+    }
+    Ok(lost)
+}
+
+/// Waits for the first of these that ends.
+async fn first_to_end<T>(futures: impl Iterator<Item = impl Future<Output = T>>) -> T {
+    let mut futures: Vec<_> = futures.map(Box::pin).collect();
+    std::future::poll_fn(|context| {
+        let mut polled = futures.iter_mut().map(|one| one.as_mut().poll(context));
+        polled.find(Poll::is_ready).unwrap_or(Poll::Pending)
+    })
+    .await
 }
 
 async fn sleep_until(deadline: Option<Instant>) {

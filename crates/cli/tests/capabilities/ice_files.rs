@@ -85,7 +85,7 @@ fn a_build_without_encryption_serves_the_clear_endpoints_and_says_what_is_missin
     );
     let said = process.talked("does not listen on ssl -h 127.0.0.1 -p 0");
     assert!(
-        said.contains("`cargo build --release --features full` includes it"),
+        said.contains("`cargo install floe-cli --features full` includes it"),
         "{said}"
     );
     process.talk("does not listen on wss -h 127.0.0.1 -p 0");

@@ -1,6 +1,8 @@
 //! The capabilities of the `floe` command, run as a process.
 
 mod access;
+#[cfg(feature = "tls")]
+mod cert;
 #[cfg_attr(
     not(feature = "tls"),
     expect(dead_code, reason = "a plain build connects to nothing by them")
@@ -33,6 +35,7 @@ mod reconnect;
 #[cfg(feature = "recordings")]
 mod recording;
 mod serve;
+mod several_topics;
 mod slice;
 mod slice_tools;
 mod streams;

@@ -339,7 +339,7 @@ fn an_encrypted_endpoint_without_certificates_says_where_they_are_named() {
 #[cfg(not(feature = "tls"))]
 #[test]
 fn a_build_without_encryption_says_how_to_get_it() {
-    let how = "`cargo build --release --features full` includes it";
+    let how = "`cargo install floe-cli --features full` includes it";
     run(&["serve", "--transient", "--listen", "ssl -h 127.0.0.1 -p 0"])
         .ended(2)
         .said("this build has no encryption")
@@ -351,6 +351,15 @@ fn a_build_without_encryption_says_how_to_get_it() {
         .ended(2)
         .said("this build has no encryption")
         .said(how);
+    for arguments in [
+        &["cert", "ca", "--days", "1"][..],
+        &["token", "sign", "ann"],
+    ] {
+        run(arguments)
+            .ended(2)
+            .said("this build has no encryption and no tokens")
+            .said(how);
+    }
 }
 
 #[cfg(not(feature = "zstd"))]
@@ -359,7 +368,7 @@ fn a_build_without_a_compression_says_how_to_get_it() {
     for (command, option) in [("echo", "--offer"), ("ping", "--compress")] {
         run(&[command, option, "zstd"])
             .ended(2)
-            .said("this build has no zstd; `cargo build --release --features full` includes it");
+            .said("this build has no zstd; `cargo install floe-cli --features full` includes it");
     }
 }
 
@@ -373,7 +382,7 @@ fn a_build_without_recordings_says_how_to_get_them() {
         run(arguments)
             .ended(2)
             .said("this build has no recordings")
-            .said("`cargo build --release --features full` includes them");
+            .said("`cargo install floe-cli --features full` includes it");
     }
 }
 

@@ -43,9 +43,20 @@ pub const PROXIES_MAX: usize = 4_096;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConsumerId(pub u64);
 
+/// A proxy: of a supplier, or of a consumer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ProxyId {
+    /// The ProxyPushConsumer of a supplier.
+    Supplier(u64),
+    /// The ProxyPushSupplier of a consumer.
+    Consumer(ConsumerId),
+}
+
 /// Something that the driver of a channel must do.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ChannelEvent {
+    /// Somebody has got this proxy, and is not connected yet.
+    Obtained(ProxyId),
     /// Deliver this event to the consumers.
     Published(Any),
     /// Deliver events to this consumer from now on.
@@ -87,12 +98,18 @@ enum Part {
 impl EventChannel {
     /// A channel with this key; no key of another object may begin with it and a slash.
     pub fn new(references: References, key: Bytes) -> Self {
+        Self::counting_from(1, references, key)
+    }
+
+    /// A channel whose proxies have numbers from `first` on. With a number that only grows from run to run, such as the
+    /// time, a reference to a proxy of an earlier run leads to nothing, and not to the proxy of somebody else.
+    pub fn counting_from(first: u64, references: References, key: Bytes) -> Self {
         Self {
             references,
             key,
             suppliers: BTreeMap::new(),
             consumers: BTreeMap::new(),
-            next: 1,
+            next: first,
             is_destroyed: false,
         }
     }
@@ -113,9 +130,42 @@ impl EventChannel {
         consumers.filter_map(|(id, reference)| Some((*id, reference.as_ref()?)))
     }
 
-    /// Removes a consumer that is gone.
-    pub fn remove_consumer(&mut self, id: ConsumerId) {
-        self.consumers.remove(&id);
+    /// The number of the proxy with this key, if it is that of a supplier or a consumer, with its reference once it has
+    /// connected itself. `None` if it is another object, or no longer there.
+    pub fn proxy(&self, key: &[u8]) -> Option<(ProxyId, Option<&Ior>)> {
+        match self.part(key)? {
+            Part::ProxyConsumer(number) => {
+                let supplier = self.suppliers.get(&number)?;
+                Some((ProxyId::Supplier(number), supplier.as_ref()))
+            }
+            Part::ProxySupplier(id) => {
+                let consumer = self.consumers.get(&id)?;
+                Some((ProxyId::Consumer(id), consumer.as_ref()))
+            }
+            _ => None,
+        }
+    }
+
+    /// The suppliers that are connected and gave a reference, to hear of the end.
+    pub fn suppliers(&self) -> impl Iterator<Item = &Ior> {
+        let references = self.suppliers.values().flatten();
+        references.filter(|reference| !reference.is_nil())
+    }
+
+    /// Returns true if a proxy is there and connected.
+    pub fn is_connected(&self, proxy: ProxyId) -> bool {
+        match proxy {
+            ProxyId::Supplier(number) => matches!(self.suppliers.get(&number), Some(Some(_))),
+            ProxyId::Consumer(id) => matches!(self.consumers.get(&id), Some(Some(_))),
+        }
+    }
+
+    /// Removes a proxy: its object is no longer there.
+    pub fn remove(&mut self, proxy: ProxyId) {
+        match proxy {
+            ProxyId::Supplier(number) => drop(self.suppliers.remove(&number)),
+            ProxyId::Consumer(id) => drop(self.consumers.remove(&id)),
+        }
     }
 
     /// The request that pushes an event to a consumer with this target; its argument is the event. Use
@@ -152,13 +202,16 @@ impl EventChannel {
             (Part::Channel, "destroy") => return Ok(Some(self.destroy())),
             (Part::ConsumerAdmin, "obtain_push_supplier") => {
                 let number = self.new_number(self.consumers.len())?;
-                self.consumers.insert(ConsumerId(number), None);
+                let id = ConsumerId(number);
+                self.consumers.insert(id, None);
                 self.put(PROXY_SUPPLIER_ID, &format!("s{number}"), results)?;
+                return Ok(Some(ChannelEvent::Obtained(ProxyId::Consumer(id))));
             }
             (Part::SupplierAdmin, "obtain_push_consumer") => {
                 let number = self.new_number(self.suppliers.len())?;
                 self.suppliers.insert(number, None);
                 self.put(PROXY_CONSUMER_ID, &format!("c{number}"), results)?;
+                return Ok(Some(ChannelEvent::Obtained(ProxyId::Supplier(number))));
             }
             (Part::ConsumerAdmin, "obtain_pull_supplier")
             | (Part::SupplierAdmin, "obtain_pull_consumer") => {

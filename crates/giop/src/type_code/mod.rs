@@ -9,6 +9,7 @@
 
 mod decode;
 mod encode;
+mod equivalent;
 mod graph;
 mod path;
 

@@ -31,6 +31,8 @@ pub(crate) struct Reader {
     queue_bytes: usize,
     /// How many samples of each instance are in the queue, if only some of the last are kept.
     instances: BTreeMap<Option<[u8; 16]>, u32>,
+    /// The caller says what writers need not keep any more.
+    acknowledges_by_call: bool,
     /// A sample had to wait because the queue was full.
     is_blocked: bool,
     events: Vec<ReaderEvent>,
@@ -56,6 +58,7 @@ impl Reader {
             queue: VecDeque::new(),
             queue_bytes: 0,
             instances: BTreeMap::new(),
+            acknowledges_by_call: false,
             is_blocked: false,
             events: Vec::new(),
         }
@@ -63,6 +66,18 @@ impl Reader {
 
     pub(crate) fn data(&self) -> &EndpointData {
         &self.data
+    }
+
+    /// Leaves it to the caller what writers need not keep any more: see [`Reader::acknowledge`].
+    pub(crate) fn acknowledge_by_call(&mut self) {
+        self.acknowledges_by_call = true;
+    }
+
+    /// Acknowledges the samples of a writer up to this one.
+    pub(crate) fn acknowledge(&mut self, writer: Guid, through: SequenceNumber, now: Instant) {
+        if let Some(proxy) = self.proxies.get_mut(&writer) {
+            proxy.acknowledge(through, now);
+        }
     }
 
     pub(crate) fn writers(&self) -> impl Iterator<Item = Guid> {
@@ -268,10 +283,16 @@ impl Reader {
                 self.is_blocked = true;
                 return;
             }
-            let proxy = self.proxies.get_mut(&writer);
-            if let Some(sample) = proxy.and_then(WriterProxy::release) {
-                self.push(writer, number, sample);
+            let Some(proxy) = self.proxies.get_mut(&writer) else {
+                return;
+            };
+            let Some(sample) = proxy.release() else {
+                continue;
+            };
+            if self.acknowledges_by_call {
+                proxy.unacknowledged.push_back(number);
             }
+            self.push(writer, number, sample);
         }
     }
 

@@ -29,6 +29,13 @@ impl SequenceNumberSet {
         }
     }
 
+    /// A set that speaks of `base` alone, which is not in it.
+    pub fn without_first(base: SequenceNumber) -> Self {
+        let mut set = Self::new(base);
+        set.bits.len = 1;
+        set
+    }
+
     /// The set of these ascending numbers, as far as they are within [`SET_LEN_MAX`] from `base`.
     pub fn of(base: SequenceNumber, numbers: impl IntoIterator<Item = SequenceNumber>) -> Self {
         let mut set = Self::new(base);

@@ -33,7 +33,9 @@ use crate::endpoint::{
     WriterEvent,
 };
 use crate::guid::{EntityId, Guid, GuidPrefix};
-use crate::qos::{AccessScope, DestinationOrder, Durability, LivelinessKind, Ownership, Qos};
+use crate::qos::{
+    AccessScope, DestinationOrder, Durability, History, LivelinessKind, Ownership, Qos,
+};
 use crate::sequence_number::SequenceNumber;
 
 use remote::RemoteParticipant;
@@ -75,6 +77,9 @@ pub struct EndpointOptions {
     pub qos: Qos,
     /// How much it keeps.
     pub limits: EndpointLimits,
+    /// A reader acknowledges samples to reliable writers only when [`Participant::acknowledge`] says so, and not when they have
+    /// come. It must keep all.
+    pub acknowledges_by_call: bool,
 }
 
 impl EndpointOptions {
@@ -86,6 +91,16 @@ impl EndpointOptions {
             is_keyed: false,
             qos,
             limits: EndpointLimits::default(),
+            acknowledges_by_call: false,
+        }
+    }
+
+    /// A reader whose caller acknowledges.
+    #[must_use]
+    pub fn acknowledged_by_call(self) -> Self {
+        Self {
+            acknowledges_by_call: true,
+            ..self
         }
     }
 
@@ -228,10 +243,20 @@ impl Participant {
         now: Instant,
     ) -> Result<EntityId, EndpointError> {
         check_reader(&options.qos)?;
+        let is_by_call = options.acknowledges_by_call;
+        if is_by_call && options.qos.history != History::KeepAll {
+            return Err(EndpointError::Invalid(
+                "a history that keeps all, for a reader whose caller acknowledges",
+            ));
+        }
         let (id, limits) = (self.next_id(&options, false)?, options.limits);
         let data = self.endpoint_data(id, options);
         self.announce_endpoint(&data)?;
-        self.readers.insert(id, Reader::new(data, limits));
+        let mut reader = Reader::new(data, limits);
+        if is_by_call {
+            reader.acknowledge_by_call();
+        }
+        self.readers.insert(id, reader);
         self.match_reader(id, now);
         self.settle(id);
         Ok(id)
@@ -313,6 +338,25 @@ impl Participant {
         let received = self.readers.get_mut(&reader)?.take(now)?;
         self.settle(reader);
         Some(received)
+    }
+
+    /// Acknowledges the samples up to `through` that a reader has taken of a writer, if it was made with
+    /// [`EndpointOptions::acknowledges_by_call`].
+    ///
+    /// Until then a reliable writer keeps them, and one that keeps all waits when it is full. Acknowledge every sample that is
+    /// taken, whatever becomes of it, in the order in which it came. What got lost is asked for again only within 256 samples after
+    /// the first that is not acknowledged.
+    pub fn acknowledge(
+        &mut self,
+        reader: EntityId,
+        writer: Guid,
+        through: SequenceNumber,
+        now: Instant,
+    ) {
+        if let Some(found) = self.readers.get_mut(&reader) {
+            found.acknowledge(writer, through, now);
+            self.settle(reader);
+        }
     }
 
     /// The reliable readers of a writer, each with the count of samples that it has not acknowledged.
@@ -494,7 +538,7 @@ fn check_endpoint(qos: &Qos) -> Result<(), EndpointError> {
             "durability beyond transient-local, which needs a service that keeps samples,",
         ));
     }
-    if qos.history == crate::qos::History::KeepLast(0) {
+    if qos.history == History::KeepLast(0) {
         return Err(EndpointError::Invalid("a history of at least 1 sample"));
     }
     let is_too_long =

@@ -23,6 +23,8 @@ pub(crate) struct Driver {
     pub(crate) capture: Capture,
     /// The datagrams that have come, if they are kept.
     pub(crate) record: Option<Vec<(SocketAddr, Vec<u8>)>>,
+    /// The datagrams that were sent, if they are kept.
+    pub(crate) sent: Option<Vec<(SocketAddr, Vec<u8>)>>,
     sender: UdpSocket,
     incoming: Receiver<Datagram>,
 }
@@ -61,6 +63,7 @@ impl Driver {
             events: Vec::new(),
             capture: Capture::default(),
             record: None,
+            sent: None,
             sender,
             incoming,
         }
@@ -131,6 +134,9 @@ impl Driver {
         let from = self.sender.local_addr().expect("it is bound");
         while let Some(transmit) = self.participant.poll_transmit(Instant::now()) {
             self.capture.add(from, transmit.to, &transmit.bytes);
+            if let Some(sent) = &mut self.sent {
+                sent.push((transmit.to, transmit.bytes.clone()));
+            }
             // A peer that has just died makes the next sending fail, which is no reason to stop.
             let _ = self.sender.send_to(&transmit.bytes, transmit.to);
         }

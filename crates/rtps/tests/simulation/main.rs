@@ -121,6 +121,64 @@ fn every_reliable_sample_arrives_once_and_in_order() {
 }
 
 #[test]
+fn a_writer_keeps_what_the_caller_of_its_reader_has_not_acknowledged() {
+    for seed in 0..seeds() {
+        let mut network = Network::new(seed, Faults::BAD);
+        network.add_with(false, |_| {});
+        network.add_with(false, |_| {});
+        let now = network.now;
+        let [one, other] = [0, 1];
+        let writer = network.nodes[one]
+            .participant
+            .create_writer(options(keep_all(Qos::of_writer())), now)
+            .expect("it can be");
+        let reader = network.nodes[other]
+            .participant
+            .create_reader(
+                options(keep_all(Qos::of_reader())).acknowledged_by_call(),
+                now,
+            )
+            .expect("it can be");
+        network.run_till("matches", |network| {
+            network.has_matches(one, writer, 1) && network.has_matches(other, reader, 1)
+        });
+        let total = 200;
+        for number in 0..total {
+            let written = network.nodes[one]
+                .participant
+                .write(writer, sample(number, 40));
+            written.expect("there is room");
+        }
+        let mut taken = Vec::new();
+        network.run_till(&format!("all samples, seed {seed}"), |network| {
+            let now = network.now;
+            let participant = &mut network.nodes[other].participant;
+            taken.extend(std::iter::from_fn(|| participant.take(reader, now)));
+            taken.len() == total as usize
+        });
+        let unacknowledged = |network: &Network| {
+            let of = network.nodes[one].participant.unacknowledged(writer);
+            of.map(|(_, count)| count).collect::<Vec<_>>()
+        };
+        network.run(Duration::from_secs(5));
+        assert_eq!(unacknowledged(&network), [u64::from(total)], "seed {seed}");
+        for (done, left) in [(100, 100), (199, 1), (200, 0)] {
+            let now = network.now;
+            let last = &taken[done - 1];
+            network.nodes[other]
+                .participant
+                .acknowledge(reader, last.writer, last.number, now);
+            network.run_till(
+                &format!("{left} samples that wait, seed {seed}"),
+                |network| unacknowledged(network) == [left],
+            );
+            network.run(Duration::from_secs(2));
+            assert_eq!(unacknowledged(&network), [left], "seed {seed}");
+        }
+    }
+}
+
+#[test]
 fn damaged_copies_of_all_datagrams_end_no_conversation() {
     for seed in 0..seeds() {
         let mut network = Network::new(seed, Faults::NONE);

@@ -67,6 +67,7 @@ impl Setting {
             }
             Kind::Bool => "`true` or `false`".to_owned(),
             Kind::Count => "count from 1".to_owned(),
+            Kind::Number => "number from 0".to_owned(),
             Kind::Bytes => "bytes".to_owned(),
             Kind::Time(None) => "time".to_owned(),
             Kind::Time(Some(word)) => format!("time, or `\"{word}\"`"),

@@ -74,6 +74,7 @@ fn value(setting: &Setting) -> Json {
         Kind::OneOf(names) => json!({ "enum": names }),
         Kind::Bool => json!({ "type": "boolean" }),
         Kind::Count => json!({ "type": "integer", "minimum": 1 }),
+        Kind::Number => json!({ "type": "integer", "minimum": 0 }),
         Kind::Bytes => json!({
             "anyOf": [
                 { "type": "integer", "minimum": 1 },

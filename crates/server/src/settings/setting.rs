@@ -116,6 +116,8 @@ pub enum Kind {
     Bool,
     /// A whole number from 1.
     Count,
+    /// A whole number from 0.
+    Number,
     /// A number of bytes, or a text with its unit.
     Bytes,
     /// With a word that may stand for none.

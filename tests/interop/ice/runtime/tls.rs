@@ -28,6 +28,26 @@ async fn a_floe_server_lets_ice_clients_in_as_it_is_told() {
     }
 }
 
+/// Both ways, and each side verifies the other and its host.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ice_accepts_the_certificates_that_the_floe_command_makes() {
+    let Some(ice) = Ice::or_skip() else { return };
+    let certificates = Certificates::made_by_the_command();
+    for language in Language::ALL {
+        let options = ice_options(&certificates, "server");
+        let (server, proxy) = start(&ice, language, SSL, &options);
+        assert_eq!(
+            ping(&settings(&certificates, "client"), &proxy).await,
+            Ok(())
+        );
+        end(server);
+        let mut options = ice_options(&certificates, "client");
+        options.push("--IceSSL.CheckCertName=1".to_owned());
+        let answer = ping_of(&ice, language, &settings(&certificates, "server"), &options).await;
+        assert_eq!(answer, "pong", "{language:?}");
+    }
+}
+
 pub(crate) async fn floe_with_servers(ice: &Ice, language: Language) {
     let certificates = Certificates::make();
     let strangers = Certificates::make();

@@ -48,7 +48,7 @@ fn name(name: &GeneralName<'_>) -> Option<String> {
 }
 
 /// A time in UTC, as RFC 3339 has it.
-fn time(time: &ASN1Time) -> String {
+pub(crate) fn time(time: &ASN1Time) -> String {
     let time = time.to_datetime();
     let (year, month, day) = time.to_calendar_date();
     let (hour, minute, second) = time.to_hms();

@@ -7,7 +7,7 @@ mod parse;
 mod show;
 
 #[cfg(feature = "tls")]
-pub(crate) use certificate::days_left;
+pub(crate) use certificate::{days_left, time};
 
 use clap::Subcommand;
 

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use floe::contracts::ice_storm::{AlreadySubscribedOrBadQoSOrInvalidSubscriberError, TopicProxy};
-use floe::{Communicator, Identity, InvokeError, Proxy, TypedProxy};
+use floe::{Communicator, Connection, Identity, InvokeError, Proxy, TypedProxy};
 
+use super::delivery::Delivery;
 use crate::exit::{Exit, Failure};
 use crate::hub::HubArgument;
 use crate::output;
@@ -16,12 +17,16 @@ use crate::reconnect;
 pub(super) struct Subscription<'a> {
     pub(super) communicator: &'a Communicator,
     pub(super) hub: &'a HubArgument,
-    pub(super) topic_name: &'a str,
+    pub(super) topic_name: String,
     /// True if the topic is created where it does not exist.
     pub(super) creates: bool,
     /// The subscriber, in the mode in which it wants its events.
     pub(super) subscriber: Proxy,
     pub(super) qos: BTreeMap<String, String>,
+    /// The way of its events.
+    pub(super) delivery: Delivery,
+    /// The connection of its own over which its events come, if there is one.
+    pub(super) connection: Option<Connection>,
     /// The topic as the hub gave it the last time.
     pub(super) topic: TopicProxy,
     /// How often it began again where the hub was, and not where it had ended: events in between are missing.
@@ -33,9 +38,11 @@ impl Subscription<'_> {
     ///
     /// # Errors
     /// The hub declines, or does not answer.
-    pub(super) async fn begin(&self) -> Result<(), Failure> {
-        let result = self
-            .topic
+    pub(super) async fn begin(&mut self) -> Result<(), Failure> {
+        let opened = self.delivery.open(&self.topic).await;
+        let (topic, connection) = opened.map_err(|error| self.hub.unanswered(error.into()))?;
+        self.connection = connection;
+        let result = topic
             .subscribe_and_get_publisher(&self.qos, Some(&self.subscriber))
             .await;
         match result {
@@ -64,12 +71,12 @@ impl Subscription<'_> {
                 output::talk(format_args!("  help: {}", output::shown_in_talk(help)));
             }
             let renewed = reconnect::until_it_succeeds(async || self.renewed().await).await;
-            let (topic, is_kept) = match renewed {
+            let (topic, connection, is_kept) = match renewed {
                 Ok(renewed) => renewed,
                 Err(failure) => return failure,
             };
-            self.topic = topic;
-            let name = self.topic_name;
+            (self.topic, self.connection) = (topic, connection);
+            let name = &self.topic_name;
             output::talk(match (is_kept, self.is_durable()) {
                 (true, _) => {
                     format!("the hub is back, and has kept the subscription to topic `{name}`")
@@ -95,7 +102,8 @@ impl Subscription<'_> {
     /// Waits until the hub is gone or has ended the subscription; says which.
     async fn lost(&self) -> Failure {
         loop {
-            let connection = self.topic.ice_cached_connection();
+            let connection = self.connection.clone();
+            let connection = connection.or_else(|| self.topic.ice_cached_connection());
             let closed = async {
                 match connection {
                     Some(connection) => connection.closed().await,
@@ -108,6 +116,10 @@ impl Subscription<'_> {
                 () = tokio::time::sleep(WATCH_INTERVAL) => {}
             }
             match self.is_subscribed(&self.topic).await {
+                Ok(true) if self.is_cut_off() => {
+                    let message = "the connection to the hub has ended";
+                    return Failure::new(Exit::Failure, message);
+                }
                 Ok(true) => {}
                 Ok(false) => {
                     let message = "the hub has ended this subscription";
@@ -122,28 +134,41 @@ impl Subscription<'_> {
     }
 
     /// The topic, subscribed to; and whether the hub had kept the subscription.
-    async fn renewed(&self) -> Result<(TopicProxy, bool), Failure> {
+    async fn renewed(&self) -> Result<(TopicProxy, Option<Connection>, bool), Failure> {
         let topic = self
             .hub
-            .topic_for_events(self.communicator, self.topic_name, self.creates)
+            .topic_for_events(self.communicator, &self.topic_name, self.creates)
             .await?;
         let is_subscribed = self.is_subscribed(&topic).await;
         if is_subscribed.map_err(|error| self.hub.unanswered(error.into()))? {
-            return Ok((topic, true));
+            if !self.is_cut_off() {
+                return Ok((topic, self.connection.clone(), true));
+            }
+            // The hub has not noticed yet that the connection is gone.
+            let _ = topic.unsubscribe(Some(&self.subscriber)).await;
         }
         let mut qos = self.qos.clone();
         if let (false, Some(from)) = (self.is_durable(), qos.get_mut(FROM)) {
             // What it has read from there was delivered before.
             "new".clone_into(from);
         }
-        let again = Subscription {
+        let mut again = Subscription {
             topic,
             subscriber: self.subscriber.clone(),
+            topic_name: self.topic_name.clone(),
             qos,
+            delivery: self.delivery.clone(),
+            connection: None,
             ..*self
         };
         again.begin().await?;
-        Ok((again.topic, false))
+        Ok((again.topic, again.connection, false))
+    }
+
+    /// Returns true if events came over a connection that has ended.
+    fn is_cut_off(&self) -> bool {
+        let connection = self.connection.as_ref();
+        connection.is_some_and(|connection| !connection.is_active())
     }
 
     async fn is_subscribed(&self, topic: &TopicProxy) -> Result<bool, InvokeError> {
@@ -158,14 +183,14 @@ impl Subscription<'_> {
     pub(super) async fn end(&self) -> Result<i64, Failure> {
         let lost = self
             .hub
-            .lost_by(self.communicator, self.topic_name, self.identity())
+            .lost_by(self.communicator, &self.topic_name, self.identity())
             .await;
         let ended = self.topic.unsubscribe(Some(&self.subscriber)).await;
         ended.map_err(|error| self.hub.unanswered(error.into()).when("cannot unsubscribe"))?;
         Ok(lost)
     }
 
-    fn identity(&self) -> &Identity {
+    pub(super) fn identity(&self) -> &Identity {
         &self.subscriber.reference().identity
     }
 }

@@ -1,6 +1,7 @@
 //! All settings of `floe.toml`, in the order of the reference. To add one, add a row: a setting without one is unknown.
 
 mod access;
+mod bridges;
 mod connections;
 mod durable;
 mod gateway;
@@ -14,7 +15,7 @@ use super::setting::{Setting, Table};
 pub use hub::POLLING_MAX;
 
 /// The tables of rows, in the order of the reference.
-const TABLES: [Table; 14] = [
+const TABLES: [Table; 19] = [
     hub::TABLE,
     queues::TABLE,
     durable::TABLE,
@@ -29,6 +30,11 @@ const TABLES: [Table; 14] = [
     gateway::TO_SERVERS,
     gateway::TO_CLIENTS,
     access::TABLE,
+    bridges::CONTRACTS,
+    bridges::AMQP,
+    bridges::CORBA,
+    bridges::DDS,
+    bridges::SOAP,
 ];
 
 /// All settings.

@@ -51,7 +51,11 @@ fn surroundings(setting: &Setting) -> &'static str {
 
 fn of_floe_toml() -> impl Iterator<Item = &'static Setting> {
     let settings = rows::ALL.iter().copied();
-    settings.filter(|setting| !setting.key.starts_with("access."))
+    let has_own_reader = |setting: &Setting| {
+        let table = setting.key.split('.').next();
+        ["access", "contracts", "bridge"].map(Some).contains(&table)
+    };
+    settings.filter(move |setting| !has_own_reader(setting))
 }
 
 fn shown(text: &str) -> String {
@@ -154,6 +158,47 @@ fn the_settings_of_access_are_those_that_are_read() {
     ]
     .concat();
     assert!(floe_access::Settings::parse(&text).is_ok());
+}
+
+#[cfg(all(feature = "amqp", feature = "corba", feature = "dds", feature = "soap"))]
+#[test]
+fn the_settings_of_bridges_are_those_that_are_read() {
+    use floe_bridges::settings::Settings as BridgeSettings;
+
+    // A wrong name is answered with all right ones.
+    for world in ["amqp", "corba", "dds", "soap"] {
+        for (table, text) in [
+            (
+                format!("bridge.{world}"),
+                format!("[bridge.{world}]\nx = 1\n"),
+            ),
+            (
+                format!("bridge.{world}.topic[]"),
+                format!("[[bridge.{world}.topic]]\ntopic = \"t\"\ninterface = \"::A\"\nx = 1\n"),
+            ),
+        ] {
+            let settings = BridgeSettings::parse(&text).expect("it is TOML");
+            let error = settings.plan(Path::new("")).expect_err("a wrong name");
+            let error = error.to_string();
+            let (_, known) = error
+                .split_once("unknown field `x`, expected one of ")
+                .expect("names");
+            let known = known.lines().next().expect("a line");
+            let mut read: Vec<_> = known
+                .split(", ")
+                .map(|name| name.trim_matches('`'))
+                .collect();
+            let rows = rows::ALL.iter().filter_map(|setting| {
+                let rest = setting.key.strip_prefix(&table)?.strip_prefix('.')?;
+                rest.split(['.', '[']).next()
+            });
+            let mut rows: Vec<_> = rows.collect();
+            read.sort_unstable();
+            rows.sort_unstable();
+            rows.dedup();
+            assert_eq!(rows, read, "{table}");
+        }
+    }
 }
 
 #[test]
