@@ -31,7 +31,7 @@ const INTEROP: &[&str] = &[
     "tshark",
 ];
 
-/// The peers of the lab beside those: omniORB, Fast CDR, Protocol Buffers, Cap'n Proto, gSOAP's library,
+/// The peers of the lab beside those: omniORB, Fast CDR, Protocol Buffers, Cap'n Proto,
 /// gRPC, ZeroMQ, what omniEvents is compiled with, mosquitto, NATS and Redis; and what ActiveMQ Artemis needs for its journal.
 const LAB: &[&str] = &[
     "libomniorb4-dev",
@@ -42,7 +42,6 @@ const LAB: &[&str] = &[
     "capnproto",
     "libfastrtps-dev",
     "fastddsgen",
-    "libgsoap-dev",
     "libgrpc++-dev",
     "protobuf-compiler-grpc",
     "libzmq3-dev",

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use floe_codegen::foreign::{
     EventType, Made, NameScope, Naming, Payload, World, event_type, original,
 };
-use floe_codegen::{Idl, WsdlOptions, generate_idl, generate_wsdl};
+use floe_codegen::{Idl, WsdlOptions, generate_idl, generate_notification_wsdl, generate_wsdl};
 use floe_slice::{Compilation, check_source};
 use proptest::prelude::*;
 
@@ -328,6 +328,35 @@ fn the_type_of_an_event_follows_the_operations() {
 }
 
 /// Names that are made of parts of escapes, so that many of them look like one, and of anything else.
+#[test]
+fn the_wsdl_of_a_broker_has_the_events_of_its_topics_and_nothing_else() {
+    let contract = "module O { struct Level { int price; } class Node { Node next; } interface Calls { Node ask(); } }
+        module M { interface Asks { int ask(); } interface Two { void a(O::Level level); void b(); }
+            interface Graphs { void graph(O::Node node); } }";
+    let model = legal(contract).model;
+    let id = |name: &str| model.find(name).expect("it is there");
+    let generate =
+        |name: &str| generate_notification_wsdl(&model, &[id(name), id(name)], &WsdlOptions::new());
+    let text = generate("::M::Two").expect("it has no class");
+    assert_has(
+        &text,
+        &[
+            "xmlns:ns1=\"urn:floe:slice:O\"",
+            "xmlns:ns2=\"urn:floe:slice:M\"",
+            "<xs:element name=\"Two_Event\" type=\"ns2:Two_Event\"/>",
+            "<xs:element name=\"a\" type=\"ns1:Level\"/>",
+            "<xs:element ref=\"ns2:Two_Event\"/>",
+        ],
+    );
+    assert_eq!(text.matches("ref=\"ns2:Two_Event\"").count(), 1);
+    for absent in ["Node", "Asks", "Calls", "ns3", "wsdl:service"] {
+        assert!(!text.contains(absent), "{absent}: {text}");
+    }
+    let refused = generate("::M::Graphs").expect_err("it has a class");
+    assert_eq!(refused.len(), 1);
+    assert!(refused[0].message.contains("`::O::Node` is a class"));
+}
+
 fn hostile_name() -> impl Strategy<Value = String> {
     let part = prop_oneof![
         Just("_".to_owned()),

@@ -1,10 +1,11 @@
 //! Events as elements of XML.
 //!
-//! - [`document`]: what quick-xml reads, checked, as a flat list of elements
+//! - [`document`]: a document as a flat list of elements; `parser.rs`: what quick-xml reads, checked
 //! - [`reader`] and [`writer`]: the formats that a walk reads from and writes to
 //! - [`text`]: characters that XML can hold
 
 pub mod document;
+mod parser;
 pub mod reader;
 pub mod text;
 pub mod writer;

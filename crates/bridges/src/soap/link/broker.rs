@@ -16,10 +16,11 @@ use super::push::{LEN_MAX, Push};
 use super::stream::Watch;
 use super::target::Target;
 use super::topic::{Event, Topic};
+use super::topics::Topics;
 use crate::hub::Port;
 use crate::soap::codec::Document;
 use crate::soap::message::{
-    Answer, Envelope, Fault, Headers, Message, Notification, NotificationFault, Request, Resource,
+    Answer, Envelope, Fault, Headers, Notification, NotificationFault, Request, Resource,
     Termination, Version, date_time, wrap,
 };
 use crate::soap::networks::Networks;
@@ -33,7 +34,7 @@ const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 /// The broker that SOAP programs speak to.
 #[derive(Debug)]
 pub(in crate::soap) struct Broker {
-    topics: Vec<Arc<Topic>>,
+    topics: Topics,
     leases: Arc<Leases>,
     settings: Arc<SoapSettings>,
     consumers: Arc<Networks>,
@@ -55,8 +56,7 @@ impl Broker {
         own: SocketAddr,
         wsdl: String,
     ) -> Arc<Self> {
-        let topics = ports.into_iter();
-        let topics = topics.map(|it| Arc::new(Topic::new(it, &settings.namespace)));
+        let topics = Topics::new(ports, &settings.namespace);
         let leases = Arc::new(Leases::default());
         let mut sweeper = JoinSet::new();
         sweeper.spawn(sweep(
@@ -64,7 +64,7 @@ impl Broker {
             Duration::from_secs(settings.idle_seconds),
         ));
         Arc::new(Self {
-            topics: topics.collect(),
+            topics,
             leases,
             consumers: Arc::new(settings.consumer_networks()),
             settings,
@@ -140,80 +140,12 @@ impl Broker {
         let request = Request::read(&document, envelope.content, &now());
         let call = match request {
             Ok(Request::Notify(messages)) if resource == Resource::Broker => {
-                self.events(&document, &messages).map(Call::Publish)
+                self.topics.events(&document, &messages).map(Call::Publish)
             }
             Ok(request) => Ok(Call::Do(request, resource)),
             Err(fault) => Err(fault),
         };
         opened(version, envelope.headers, call)
-    }
-
-    /// Reads all events of a Notify: if one is none, none is published.
-    fn events(
-        &self,
-        document: &Document<'_>,
-        messages: &[Message],
-    ) -> Result<Vec<(Arc<Topic>, Event)>, Fault> {
-        let event = |message: &Message| {
-            let topic = match &message.topic {
-                Some(name) => self.topic(Some(name), |it| it.port().direction().is_in())?,
-                None => self.topic(None, |it| {
-                    it.port().direction().is_in() && it.has(document, message.event)
-                })?,
-            };
-            let event = topic.read(document, message.event)?;
-            Ok((topic, event))
-        };
-        messages.iter().map(event).collect()
-    }
-
-    /// The topic of this name, or the only one; of those for which something holds.
-    fn topic(
-        &self,
-        name: Option<&str>,
-        holds: impl Fn(&Topic) -> bool,
-    ) -> Result<Arc<Topic>, Fault> {
-        let mut known = self.topics.iter().filter(|it| holds(it));
-        let list = || {
-            let names: Vec<&str> = self
-                .topics
-                .iter()
-                .map(|it| it.port().name())
-                .take(20)
-                .collect();
-            names.join(", ")
-        };
-        let Some(name) = name else {
-            return match (known.next(), known.next()) {
-                (Some(topic), None) => Ok(topic.clone()),
-                _ => Err(Fault::notification(
-                    NotificationFault::InvalidTopicExpression,
-                    now(),
-                    format!(
-                        "expected a topic, because there is not exactly one that it could be of: {}",
-                        list()
-                    ),
-                )),
-            };
-        };
-        // A topic expression may be a name with a prefix.
-        let bare = name.rsplit_once(':').map_or(name, |(_, bare)| bare);
-        let all: Vec<_> = known.collect();
-        let found = [name, bare].into_iter().find_map(|it| {
-            let mut all = all.iter();
-            all.find(|topic| topic.port().name() == it)
-        });
-        found.map(|it| Arc::clone(it)).ok_or_else(|| {
-            let shown: String = name.chars().take(100).collect();
-            Fault::notification(
-                NotificationFault::TopicNotSupported,
-                now(),
-                format!(
-                    "expected a topic that leads this way, one of {}, got {shown:?}",
-                    list()
-                ),
-            )
-        })
     }
 
     async fn serve(
@@ -237,7 +169,9 @@ impl Broker {
                 Resource::Broker,
             ) => {
                 let lease = self.lease(termination)?;
-                let topic = self.topic(topic.as_deref(), |it| it.port().direction().is_out())?;
+                let topic = self
+                    .topics
+                    .find(topic.as_deref(), |it| it.port().direction().is_out())?;
                 let id = self
                     .subscribe(&consumer, topic, version, (peer, lease))
                     .await?;
@@ -252,7 +186,9 @@ impl Broker {
             }
             (Request::CreatePullPointSubscription { topic, termination }, Resource::Broker) => {
                 let lease = self.lease(termination)?;
-                let topic = self.topic(topic.as_deref(), |it| it.port().direction().is_out())?;
+                let topic = self
+                    .topics
+                    .find(topic.as_deref(), |it| it.port().direction().is_out())?;
                 let (id, pull_point) = self.create_pull_point()?;
                 // One URL is both: its subscription has the id of the pull point.
                 let source = self

@@ -11,7 +11,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hyper::body::{Body as _, Incoming};
-use hyper::header::{ALLOW, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderValue};
+use hyper::header::{
+    ALLOW, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderValue,
+};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -222,13 +224,13 @@ fn answer<'s>(
         caller.is_busy.store(false, Ordering::Relaxed);
         Ok(match reply {
             Ok(reply) => response(reply),
-            Err(refusal) => refusal,
+            Err(refusal) => refused(refusal),
         })
     })
 }
 
 /// Judges the head of a request: the base of URLs, and whether it asks for the WSDL.
-fn head(request: &Request<Incoming>, site: &Site) -> Result<(String, bool), Response<String>> {
+fn head(request: &Request<Incoming>, site: &Site) -> Result<(String, bool), Reply> {
     let in_line = request.uri().authority().map(|it| it.as_str().to_owned());
     let in_headers = request.headers().get_all(HOST).into_iter();
     let in_headers = in_headers.map(|it| String::from_utf8_lossy(it.as_bytes()).into_owned());
@@ -266,15 +268,10 @@ fn head(request: &Request<Incoming>, site: &Site) -> Result<(String, bool), Resp
             StatusCode::NOT_FOUND,
             "this is a broker of WS-Notification: POST messages of SOAP, or GET /?wsdl",
         )),
-        _ => {
-            let mut response = plain(
-                StatusCode::METHOD_NOT_ALLOWED,
-                "expected POST, or GET /?wsdl",
-            );
-            let allowed = HeaderValue::from_static("GET, POST");
-            response.headers_mut().insert(ALLOW, allowed);
-            Err(response)
-        }
+        _ => Err(plain(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "expected POST, or GET /?wsdl",
+        )),
     }
 }
 
@@ -283,7 +280,7 @@ async fn posted(
     base: String,
     caller: &Caller,
     site: &Site,
-) -> Result<Reply, Response<String>> {
+) -> Result<Reply, Reply> {
     let header = |name| {
         request
             .headers()
@@ -363,24 +360,30 @@ pub(super) async fn body(mut body: Incoming, len_max: usize) -> Result<Vec<u8>, 
     Ok(bytes)
 }
 
-fn too_long() -> Response<String> {
+fn too_long() -> Reply {
     plain(
         StatusCode::PAYLOAD_TOO_LARGE,
         &format!("expected a body of at most {BODY_LEN_MAX} bytes"),
     )
 }
 
-fn plain(status: StatusCode, text: &str) -> Response<String> {
-    let mut response = response(Reply {
+fn plain(status: StatusCode, text: &str) -> Reply {
+    Reply {
         status: status.as_u16(),
         content_type: "text/plain; charset=utf-8",
         text: format!("{text}\n"),
-    });
-    // The rest of a body that was not read would be taken for the next request.
-    let close = HeaderValue::from_static("close");
-    response
-        .headers_mut()
-        .insert(hyper::header::CONNECTION, close);
+    }
+}
+
+/// The answer to a request that was not read to its end, perhaps: its rest would be taken for the next one.
+fn refused(refusal: Reply) -> Response<String> {
+    let mut response = response(refusal);
+    let headers = response.headers_mut();
+    headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    if response.status() == StatusCode::METHOD_NOT_ALLOWED {
+        let allowed = HeaderValue::from_static("GET, POST");
+        response.headers_mut().insert(ALLOW, allowed);
+    }
     response
 }
 

@@ -6,7 +6,7 @@
 //! - [`consumer`]: posts to a consumer
 //! - [`pull_point`]: events that a program takes when it wants to
 //! - [`push`]: sends the events of a subscription
-//! - [`topic`]: a topic, its events to and from XML
+//! - [`topic`]: a topic, its events to and from XML; [`topics`]: all of them
 //! - [`leases`]: pull points and subscriptions, until they end
 //! - [`broker`]: answers requests
 
@@ -19,6 +19,7 @@ mod push;
 mod stream;
 mod target;
 mod topic;
+mod topics;
 
 pub(super) use broker::{Broker, PLACE};
 pub(super) use http::Server;

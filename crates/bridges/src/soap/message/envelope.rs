@@ -41,7 +41,7 @@ pub(crate) struct Envelope {
     pub(crate) headers: Option<Headers>,
 }
 
-/// What an answer needs of the headers of its request.
+/// The headers of a request, as far as its answer needs them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Headers {
     message_id: Option<String>,

@@ -29,7 +29,7 @@ enum Detail {
     None,
     /// One of the faults of Base Notification, with the time.
     Notification(NotificationFault, String),
-    /// What is wrong with an event.
+    /// The mistake in an event.
     Event {
         field: String,
         reason: String,

@@ -1,4 +1,4 @@
-//! What is said: envelopes, requests, answers, faults. Pure.
+//! Envelopes, requests, answers and faults. Pure.
 //!
 //! - [`namespaces`]: of all that is said
 //! - [`time`]: dates and durations

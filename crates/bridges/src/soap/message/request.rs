@@ -1,4 +1,4 @@
-//! What a peer asks for: the operations of Base Notification 1.3, and pull points that wait.
+//! Requests of a peer: the operations of Base Notification 1.3, and pull points that wait.
 
 use std::time::Duration;
 
