@@ -151,7 +151,7 @@ impl Programs {
             "amqp" => amqp::jms(arguments, &[]),
             "corba" => Some(self.omniorb.peer(arguments)),
             "dds" => dds::peer(dds::Language::Python, arguments),
-            _ => soap::peer(arguments),
+            _ => soap::zeep(arguments),
         }
     }
 
