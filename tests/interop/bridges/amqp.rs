@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use floe_bridges::World;
 use floe_bridges::amqp::{AmqpWorld, Settings};
 use floe_tests::peer::Peer;
-use floe_tests::skip;
+use floe_tests::{skip, workspace};
 
 use crate::fixture::topic;
 
@@ -67,7 +67,8 @@ fn compile(jars: &Path) -> PathBuf {
     let classes = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bridges-amqp-classes");
     let mut javac = Command::new("javac");
     javac.arg("-cp").arg(jars).arg("-d").arg(&classes);
-    javac.args([source("Jms.java"), source("Conversation.java")]);
+    javac.arg(workspace::root().join("examples/worlds/Jms.java"));
+    javac.arg(source("Conversation.java"));
     Peer::start("javac", &mut javac).succeed();
     classes
 }

@@ -1,11 +1,10 @@
 //! Stock programs of CORBA at a bridge: omniORB for Python, and the programs that come with omniEvents, in C++.
 
-use std::path::Path;
-
 use floe_bridges::corba::{Corba, Settings};
 use floe_codegen::{Idl, generate_idl};
 use floe_tests::hub::Data;
 use floe_tests::peer::Peer;
+use floe_tests::workspace;
 
 use crate::event;
 
@@ -48,8 +47,7 @@ impl OmniOrb {
 
     /// Starts the peer with its arguments.
     pub(crate) fn peer(&self, arguments: &[&str]) -> Peer {
-        let script = "interop/bridges/peers/corba/peer.py";
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join(script);
+        let script = workspace::root().join("examples/worlds/corba.py");
         let mut command = self.python.run(&script);
         command
             .args(arguments)

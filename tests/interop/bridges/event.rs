@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 /// The contract, `Worlds.ice`.
 pub(crate) fn contract() -> Contract {
-    let checked = check_source(include_bytes!("Worlds.ice"));
+    let checked = check_source(include_bytes!("../../../examples/worlds/Worlds.ice"));
     assert!(!checked.has_errors(), "the contract has no errors");
     Contract::new(checked.model)
 }

@@ -37,7 +37,7 @@ impl Server {
     fn new() -> Self {
         let folder = Data::unique("five-worlds");
         fs::create_dir_all(folder.path()).expect("there is room");
-        let contract = include_bytes!("Worlds.ice");
+        let contract = include_bytes!("../../../examples/worlds/Worlds.ice");
         fs::write(folder.path().join("Worlds.ice"), contract).expect("there is room");
         let servers = ["amqp", "corba", "soap"];
         let free = servers.map(|world| (world.to_owned(), "127.0.0.1:0".to_owned()));
@@ -188,6 +188,20 @@ impl Programs {
             subscriber.succeed();
         }
     }
+}
+
+#[test]
+fn the_settings_of_the_example_can_be_used() {
+    let mut check = Command::new(workspace::program("floe"));
+    check.args(["bridge", "check", "--config"]);
+    check.arg(workspace::root().join("examples/worlds/floe.toml"));
+    let ended = Peer::start("floe bridge check", &mut check).end();
+    assert!(ended.status.success(), "{}", ended.errors);
+    assert!(
+        ended.errors.contains("4 topics: nothing is refused"),
+        "{}",
+        ended.errors
+    );
 }
 
 #[test]

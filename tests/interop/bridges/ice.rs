@@ -1,15 +1,15 @@
 //! Ice for Python, unmodified, at the hub.
 
-use std::path::Path;
 use std::process::Command;
 
 use floe_tests::ice::Ice;
 use floe_tests::peer::Peer;
+use floe_tests::workspace;
 
 /// Starts the peer with its arguments; `None` is a visible skip, because Ice for Python is not installed.
 pub(crate) fn peer(arguments: &[&str]) -> Option<Peer> {
     let ice = Ice::or_skip()?;
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("interop/bridges/peers/ice/peer.py");
+    let script = workspace::root().join("examples/worlds/ice.py");
     let mut command = Command::new(ice.python());
     Some(Peer::start(
         "Ice for Python",

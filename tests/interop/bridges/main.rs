@@ -1,7 +1,7 @@
 //! Bridges: a hub of Floe between stock programs of other worlds, which publish and subscribe.
 //!
 //! - `event.rs`: the events of all tests; `fixture.rs`: a hub and a bridge
-//! - `ice.rs`, `amqp.rs`, `corba.rs`, `dds.rs`, `soap.rs`: a world each, with its peers in `peers/`
+//! - `ice.rs`, `amqp.rs`, `corba.rs`, `dds.rs`, `soap.rs`: a world each, with the programs of `examples/worlds` and those in `peers/`
 //!
 //! A peer takes these arguments:
 //!

@@ -12,7 +12,7 @@ use floe_bridges::settings::WorldSettings as _;
 use floe_bridges::soap::Settings;
 use floe_codegen::{WsdlOptions, generate_notification_wsdl};
 use floe_tests::peer::Peer;
-use floe_tests::skip;
+use floe_tests::{skip, workspace};
 
 use crate::event;
 
@@ -44,7 +44,9 @@ pub(crate) fn zeep(arguments: &[&str]) -> Option<Peer> {
     let mut command = Command::new(python);
     Some(Peer::start(
         "zeep",
-        command.arg(folder().join("peer.py")).args(arguments),
+        command
+            .arg(workspace::root().join("examples/worlds/soap.py"))
+            .args(arguments),
     ))
 }
 

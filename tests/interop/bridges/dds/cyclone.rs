@@ -34,7 +34,7 @@ pub(crate) fn peer(language: Language, arguments: &[&str]) -> Option<Peer> {
         },
         Language::Python => {
             let mut command = Command::new(python_or_skip()?);
-            command.arg(folder().join("peer.py"));
+            command.arg(workspace::root().join("examples/worlds/dds.py"));
             command
         }
     };

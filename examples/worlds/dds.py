@@ -1,4 +1,11 @@
-"""A stock Cyclone DDS program for Python with the topic `ticks` of Worlds.idl; takes and says what peer.c does."""
+"""A stock Cyclone DDS program for Python at the topic `ticks` of `Worlds::Ticker`, whose type is `Worlds::Tick`.
+
+Usage: dds.py subscribe DOMAIN COUNT
+       dds.py publish DOMAIN WORLD SEED...
+
+The first prints `ready`, then each event as a line of JSON, and ends after COUNT; the second waits for a reader, writes the event
+of each seed, and ends when all are acknowledged.
+"""
 
 import json
 import sys

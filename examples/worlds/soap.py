@@ -1,7 +1,7 @@
 """A program with zeep at a bridge's broker of WS-Notification.
 
-Usage: peer.py [--soap12] [--push] subscribe ADDRESS COUNT
-       peer.py [--soap12] publish ADDRESS WORLD SEED...
+Usage: soap.py [--soap12] [--push] subscribe ADDRESS COUNT
+       soap.py [--soap12] publish ADDRESS WORLD SEED...
 
 ADDRESS is the host and port of the broker, of which zeep gets the WSDL. The first makes a pull point, or with `--push` serves
 HTTP itself, prints `ready`, then each event as a line of JSON, and ends after COUNT; the second publishes the event of each

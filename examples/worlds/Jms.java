@@ -1,5 +1,6 @@
 // A JMS program at a topic of events: `java -cp 'classes:jars/*' Jms subscribe ADDRESS COUNT`, or
-// `... publish ADDRESS WORLD SEED...`. See ../../main.rs for what it prints.
+// `... publish ADDRESS WORLD SEED...`. It prints `ready` when it is subscribed, then each
+// event as a line of JSON.
 //
 // JMS_BODY=map publishes MapMessages; what it gets may be of both types. JMS_ACK=N acknowledges by the session, each
 // N messages. JMS_USER and JMS_PASSWORD say who it is.

@@ -1,7 +1,7 @@
 """An unmodified omniORB for Python at the event channel of `Worlds::Ticker`.
 
-Usage: peer.py subscribe ADDRESS COUNT
-       peer.py publish ADDRESS WORLD SEED...
+Usage: corba.py subscribe ADDRESS COUNT
+       corba.py publish ADDRESS WORLD SEED...
 
 ADDRESS is host:port of the bridge. The first is a push consumer: it prints `ready`, then each event as a line of JSON, and
 ends after COUNT. The second is a push supplier: it pushes the event of each seed, and ends when all have returned. The
