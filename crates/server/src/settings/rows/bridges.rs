@@ -97,7 +97,7 @@ pub(super) const AMQP: Table = world!(
         Kind::Text("a file"),
         None,
         "\"users.txt\"",
-        "The users' file: a name and a hash of a password in each line. With it, programs must show a password; without it, none is asked.",
+        "The users' file: a name and a hash of a password in each line. With it, programs must show a password; without it, none is asked. A relative name starts at the folder of this file.",
     ),
     setting(
         "bridge.amqp.topic[].body",
@@ -115,21 +115,14 @@ pub(super) const CORBA: Table = world!(
         Kind::Text("an address with a port"),
         Some("\"127.0.0.1:2809\""),
         "\"127.0.0.1:2810\"",
-        "Where CORBA programs connect by IIOP.",
+        "Where CORBA programs connect by IIOP: an address of loopback.",
     ),
     setting(
-        "bridge.corba.host",
-        Kind::Text("a host"),
-        None,
-        "\"hub.example.com\"",
-        "The host in references, by which programs reach this computer; by default the address of `listen`.",
-    ),
-    setting(
-        "bridge.corba.peers",
+        "bridge.corba.consumer-networks",
         Kind::Texts("an address or network"),
         None,
         "[\"10.1.0.0/16\"]",
-        "The networks of programs that may connect, and to whose consumers the bridge connects; by default this computer.",
+        "The networks to whose consumers the bridge connects; by default this computer.",
     ),
     setting(
         "bridge.corba.message-len-max",
