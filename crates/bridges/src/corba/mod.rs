@@ -4,7 +4,7 @@
 //! supplier --push(any)--> ProxyPushConsumer --> topic of the hub --> subscription for each consumer --push(any)--> consumer
 //! ```
 //!
-//! - [`settings`]: `[bridge.corba]`; [`networks`]: who may connect, and where the bridge connects
+//! - [`settings`]: `[bridge.corba]`; [`own_address`]: the addresses of this computer
 //! - [`world`]: the server; [`objects`]: naming service and channels; [`channel`]: one channel
 //! - [`mapping`]: names, and events as values of `any`; [`types`]: their TypeCodes; [`codec`]: their bytes
 //! - [`refusal`]: the exceptions that a program gets
@@ -17,13 +17,12 @@ pub mod world;
 mod channel;
 mod link;
 mod mapping;
-mod networks;
 mod objects;
+mod own_address;
 mod refusal;
 mod types;
 
 pub use mapping::CHANNEL_NAME_LEN_MAX;
-pub use networks::Networks;
 pub use refusal::MINOR;
 pub use settings::Settings;
 pub use world::Corba;

@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 
 use serde::Deserialize;
 
-use super::networks::Networks;
 use super::world::Corba;
+use crate::core::networks::Networks;
 use crate::settings::{TopicSettings, WorldSettings};
 use crate::world::World;
 
@@ -17,7 +17,7 @@ pub struct Settings {
     #[serde(default = "default_listen")]
     pub listen: SocketAddr,
     /// The networks to whose consumers the bridge connects; this computer by default.
-    #[serde(default)]
+    #[serde(default = "Networks::loopback")]
     pub consumer_networks: Networks,
     /// The longest message of a program, in bytes; 4 MiB by default. A connection holds at most three times as much.
     #[serde(default = "default_message_len_max")]
@@ -54,7 +54,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             listen: default_listen(),
-            consumer_networks: Networks::default(),
+            consumer_networks: Networks::loopback(),
             message_len_max: default_message_len_max(),
             connections_max: default_connections_max(),
             consumers_max: default_consumers_max(),

@@ -1,7 +1,6 @@
 //! SOAP programs: this end is their WS-Notification broker.
 //!
 //! - [`settings`]: the table `[bridge.soap]`
-//! - [`networks`]: which addresses may call, and be called
 //! - [`mapping`]: the names of events in XML, and whether a topic can be said
 //! - [`codec`]: events as elements of XML, read and written
 //! - `message/`: envelopes, requests, answers and faults, pure
@@ -15,7 +14,6 @@ pub mod codec;
 mod link;
 pub mod mapping;
 mod message;
-pub mod networks;
 pub mod settings;
 pub mod world;
 

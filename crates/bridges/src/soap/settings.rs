@@ -5,8 +5,8 @@ use std::net::{IpAddr, SocketAddr};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
-use super::networks::Networks;
 use super::world::SoapWorld;
+use crate::core::networks::Networks;
 use crate::settings::{TopicSettings, WorldSettings};
 use crate::world::World;
 

@@ -4,7 +4,7 @@
 //! the judged address is the one that is connected to.
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,7 +18,8 @@ use tokio::net::{TcpStream, lookup_host};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use crate::corba::networks::{Networks, is_of_this_computer};
+use crate::corba::own_address::is_of_this_computer;
+use crate::core::networks::Networks;
 
 /// Where the bridge may connect.
 #[derive(Debug, Clone)]
@@ -126,7 +127,10 @@ impl Reach {
 
     fn refuses(&self, address: SocketAddr) -> Option<OutgoingError> {
         let ip = address.ip().to_canonical();
-        if !self.networks.contain(ip) {
+        // Where loopback is allowed, the other addresses of this computer are.
+        let is_allowed = self.networks.contain(ip)
+            || is_of_this_computer(ip) && self.networks.contain(Ipv4Addr::LOCALHOST.into());
+        if !is_allowed {
             return Some(OutgoingError::NotAllowed(format!(
                 "{address} is in none of the networks {}; list it in `consumer-networks` if the bridge shall connect there",
                 self.networks

@@ -17,13 +17,13 @@ use super::stream::Watch;
 use super::target::Target;
 use super::topic::{Event, Topic};
 use super::topics::Topics;
+use crate::core::networks::Networks;
 use crate::hub::Port;
 use crate::soap::codec::Document;
 use crate::soap::message::{
     Answer, Envelope, Fault, Headers, Notification, NotificationFault, Request, Resource,
     Termination, Version, date_time, wrap,
 };
-use crate::soap::networks::Networks;
 use crate::soap::settings::SoapSettings;
 
 /// How long an answer to GetMessages waits for a first event: a program that asks again and again does not do so at full speed.

@@ -14,8 +14,8 @@ use tokio::time::timeout;
 
 use super::http::body;
 use super::target::Target;
+use crate::core::networks::Networks;
 use crate::soap::message::Version;
-use crate::soap::networks::Networks;
 
 /// How long a connection may take to be made.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(5);

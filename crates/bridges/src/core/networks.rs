@@ -1,4 +1,4 @@
-//! Which addresses may call, and be called.
+//! Networks of addresses: who may call, and who is called.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -7,7 +7,7 @@ use std::str::FromStr;
 use ipnet::IpNet;
 use serde::Deserialize;
 
-/// Networks of addresses: `127.0.0.0/8`, `::1`.
+/// Networks of addresses. In settings each is an address or a network, such as `10.1.0.0/16` or `fd00::/8`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Vec<String>")]
 pub struct Networks {
@@ -18,6 +18,8 @@ pub struct Networks {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotANetwork {
     text: String,
+    /// The network without the bits beyond its prefix, if that is what is wrong.
+    meant: Option<IpNet>,
 }
 
 impl Networks {
@@ -42,14 +44,25 @@ impl TryFrom<Vec<String>> for Networks {
     type Error = NotANetwork;
 
     fn try_from(texts: Vec<String>) -> Result<Self, NotANetwork> {
-        let network = |text: &String| {
-            let address = IpAddr::from_str(text).map(IpNet::from);
-            let network = address.or_else(|_| IpNet::from_str(text));
-            network.map_err(|_| NotANetwork { text: text.clone() })
-        };
+        let networks = texts.iter().map(|text| network(text));
         Ok(Self {
-            networks: texts.iter().map(network).collect::<Result<_, _>>()?,
+            networks: networks.collect::<Result<_, _>>()?,
         })
+    }
+}
+
+fn network(text: &str) -> Result<IpNet, NotANetwork> {
+    let no_network = |meant| NotANetwork {
+        text: text.to_owned(),
+        meant,
+    };
+    let network = match IpAddr::from_str(text) {
+        Ok(address) => IpNet::from(address.to_canonical()),
+        Err(_) => IpNet::from_str(text).map_err(|_| no_network(None))?,
+    };
+    match network == network.trunc() {
+        true => Ok(network),
+        false => Err(no_network(Some(network.trunc()))),
     }
 }
 
@@ -66,11 +79,17 @@ impl fmt::Display for Networks {
 
 impl fmt::Display for NotANetwork {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "expected an address such as 10.0.0.7 or a network such as 10.0.0.0/8, got {:?}",
-            self.text
-        )
+        let text = &self.text;
+        match self.meant {
+            Some(meant) => write!(
+                f,
+                "{text:?} has bits beyond its prefix: did you mean \"{meant}\"?"
+            ),
+            None => write!(
+                f,
+                "expected an address such as 10.0.0.7 or a network such as 10.0.0.0/8, got {text:?}"
+            ),
+        }
     }
 }
 
@@ -109,5 +128,7 @@ mod tests {
         assert_eq!(networks.to_string(), "10.0.0.7/32, 192.168.0.0/16");
         let error = Networks::try_from(vec!["localhost".to_owned()]).expect_err("a name");
         assert!(error.to_string().contains("\"localhost\""), "{error}");
+        let error = Networks::try_from(vec!["10.1.2.3/16".to_owned()]).expect_err("it has bits");
+        assert!(error.to_string().contains("\"10.1.0.0/16\""), "{error}");
     }
 }
