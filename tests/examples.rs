@@ -159,7 +159,7 @@ impl Example {
                 .collect();
             Ok::<_, String>(Program {
                 name: called.to_owned(),
-                is_rust_only: rust_only.iter().any(|name| *name == called),
+                is_rust_only: rust_only.contains(&called),
                 prints: lines.ok_or_else(|| missing(&key))?,
             })
         };
