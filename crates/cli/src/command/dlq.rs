@@ -9,9 +9,10 @@ use floe_hub::contracts::floe::{
     IceStormNoSuchTopicOrNoSuchSubscriptionOrNotDurableError as PullError, LogContents,
     LoggedEvent, SubscriptionPosition,
 };
+use floe_server::dead_letters::{REPLAYED, publish_again};
 use serde_json::{Value as Json, json};
 
-use super::topic::{invoke_failed, log_failed, publish_again};
+use super::topic::{invoke_failed, log_failed};
 use crate::contract::ContractArguments;
 use crate::event::EventReader;
 use crate::exit::{Exit, Failure};
@@ -104,8 +105,6 @@ pub(crate) struct Purge {
     letters: Letters,
 }
 
-/// The durable subscription whose position tells which dead letters were published again.
-const REPLAYED: &str = "floe dlq replay";
 /// How many dead letters are read at a time.
 const READ_COUNT: i32 = 200;
 
@@ -245,7 +244,7 @@ impl Replay {
             for letter in letters {
                 let number = letter.number;
                 let published = publish_again(&publisher, letter).await;
-                published.map_err(|error| hub.unanswered(error))?;
+                published.map_err(|error| hub.unanswered(error.into()))?;
                 // One by one, so that none is published twice if the next one fails.
                 let acknowledged = topics.acknowledge(&dead, REPLAYED, &[number]).await;
                 acknowledged.map_err(|error| pull_failed(hub, error))?;

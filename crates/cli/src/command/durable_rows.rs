@@ -1,9 +1,9 @@
 //! Rows that tell of durable topics: their logs, and how far their subscriptions are behind.
 
-use std::time::Duration;
-
 use floe_hub::contracts::floe::{DurableSubscriptionStatus, DurableTopicStatus};
 use serde_json::{Value as Json, json};
+
+pub(crate) use floe_server::values::shown::{bytes, lag_events, time};
 
 /// The columns of a table of durable subscriptions.
 pub(crate) const SUBSCRIPTION_COLUMNS: [&str; 8] = [
@@ -16,11 +16,6 @@ pub(crate) const SUBSCRIPTION_COLUMNS: [&str; 8] = [
     "subscribers",
     "away_seconds",
 ];
-
-/// Events that a subscription has not acknowledged.
-pub(crate) fn lag_events(own: &DurableSubscriptionStatus) -> i64 {
-    own.pending.saturating_add(own.behind)
-}
 
 /// The number of events and the age of the oldest, in microseconds, of the subscriptions of a topic that are furthest behind.
 pub(crate) fn largest_lag(topic: &DurableTopicStatus) -> (i64, i64) {
@@ -105,60 +100,7 @@ fn subscription(topic: &str, own: &DurableSubscriptionStatus) -> Json {
     })
 }
 
-/// For how long nobody has been there, as people say it.
-pub(crate) fn away_text(own: &DurableSubscriptionStatus) -> Option<String> {
-    let text = time(own.away);
-    match own.away {
-        ..=0 => None,
-        _ if own.is_away_since_start => Some(format!(
-            "nobody has been there for {text}, since the hub started or longer"
-        )),
-        _ => Some(format!("nobody has been there for {text}")),
-    }
-}
-
 /// Microseconds as seconds with three digits.
 pub(crate) fn seconds(microseconds: i64) -> Json {
     json!((microseconds as f64 / 1e3).round() / 1e3)
-}
-
-/// Microseconds as people say them, in their two largest units: `3d 4h`, `5m 6s`.
-pub(crate) fn time(microseconds: i64) -> String {
-    let time = Duration::from_micros(u64::try_from(microseconds).unwrap_or(0));
-    let seconds = time.as_secs();
-    let (days, hours) = (seconds / 86_400, seconds / 3_600 % 24);
-    let (minutes, seconds) = (seconds / 60 % 60, seconds % 60);
-    match (days, hours, minutes) {
-        (0, 0, 0) => format!("{seconds}s"),
-        (0, 0, _) => format!("{minutes}m {seconds}s"),
-        (0, ..) => format!("{hours}h {minutes}m"),
-        _ => format!("{days}d {hours}h"),
-    }
-}
-
-/// Bytes as people say them.
-pub(crate) fn bytes(count: i64) -> String {
-    let units = [("GB", 30), ("MB", 20), ("kB", 10)];
-    let unit = units.into_iter().find(|(_, shift)| count >= 1 << shift);
-    match unit {
-        Some((unit, shift)) => format!("{:.1} {unit}", count as f64 / f64::from(1 << shift)),
-        None => format!("{count} B"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_time_has_its_two_largest_units() {
-        let texts = [5_000_000, 306_000_000, 7_260_000_000, 300_000_000_000];
-        assert_eq!(texts.map(time), ["5s", "5m 6s", "2h 1m", "3d 11h"]);
-    }
-
-    #[test]
-    fn bytes_have_the_largest_unit_that_fits() {
-        let texts = [0, 1023, 1536, 3 << 30];
-        assert_eq!(texts.map(bytes), ["0 B", "1023 B", "1.5 kB", "3.0 GB"]);
-    }
 }

@@ -55,7 +55,7 @@ impl Status {
         self.hub.check_manager(communicator).await?;
         let overview = self.hub.overview(communicator, self.thresholds.since);
         let overview = overview.await?;
-        let problems = problems(&overview, &self.thresholds);
+        let problems = problems(&overview, &self.thresholds.into());
         let mut shown = described(&overview);
         shown["hub"] = readable(&manager.as_proxy().to_string()).into();
         shown["context"] = json!(context::chosen().map(|chosen| &chosen.name));

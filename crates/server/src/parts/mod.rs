@@ -1,6 +1,7 @@
 //! The parts of a server: a file for each, with the function that starts it if its settings are there. To add one, add a
 //! file, its table of rows in `settings/rows/`, and its line in `server.rs`.
 
+pub(crate) mod console;
 pub(crate) mod gateway;
 pub(crate) mod hub;
 pub(crate) mod metrics;

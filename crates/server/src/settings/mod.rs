@@ -43,6 +43,7 @@ use floe_hub::HubSettings;
 use crate::certificates::Certificates;
 use crate::error::ServerError;
 use crate::notice::warn_of_readers;
+use crate::parts::console::ConsoleSettings;
 use crate::parts::metrics::MetricsSettings;
 use crate::reload::{self, Stamp};
 pub use entry::Problem;
@@ -70,6 +71,8 @@ pub struct Configuration {
     pub warnings: Vec<Problem>,
     /// Settings of the metrics for Prometheus, if they are served. No file says them.
     pub metrics: Option<MetricsSettings>,
+    /// Where the console is served, if it is.
+    pub console: ConsoleSettings,
     /// The file, if there is one.
     pub file: Option<PathBuf>,
     /// The file as it was read; empty without one.
@@ -112,6 +115,7 @@ impl Configuration {
             log: None,
             warnings: Vec::new(),
             metrics: None,
+            console: ConsoleSettings::default(),
             file: None,
             text: String::new(),
             stamp: None,
@@ -147,6 +151,7 @@ impl Configuration {
         self.has_hub = fixed.has_hub;
         self.tls = fixed.tls;
         self.metrics = fixed.metrics;
+        self.console = fixed.console;
     }
 
     /// The error, with the file whose settings may be the cause.
@@ -247,6 +252,7 @@ impl Configuration {
             ("tls", self.tls != other.tls),
             ("gateway", self.gateway != other.gateway),
             ("hub", self.has_hub != other.has_hub),
+            ("console", self.console != other.console),
             (
                 "Ice.Default.EndpointSelection",
                 own.endpoint_selection != others.endpoint_selection,

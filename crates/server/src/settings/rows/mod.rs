@@ -2,6 +2,7 @@
 
 mod access;
 mod connections;
+mod console;
 mod durable;
 mod gateway;
 mod hub;
@@ -14,7 +15,7 @@ use super::setting::{Setting, Table};
 pub use hub::POLLING_MAX;
 
 /// The tables of rows, in the order of the reference.
-const TABLES: [Table; 14] = [
+const TABLES: [Table; 15] = [
     hub::TABLE,
     queues::TABLE,
     durable::TABLE,
@@ -29,6 +30,7 @@ const TABLES: [Table; 14] = [
     gateway::TO_SERVERS,
     gateway::TO_CLIENTS,
     access::TABLE,
+    console::TABLE,
 ];
 
 /// All settings.
