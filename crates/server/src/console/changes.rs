@@ -9,6 +9,7 @@ use super::gate::Rights;
 use super::letters::{durable_topics, failed};
 use super::request::text;
 use super::response::Refused;
+use super::rows::shown;
 use super::sample::WatchedHub;
 use crate::dead_letters::{REPLAYED, publish_again};
 
@@ -138,7 +139,7 @@ async fn unsubscribe(hub: &WatchedHub, topic: &str, subscriber: &str) -> Result<
     };
     let status = hub.view.topic_status(topic).ok_or_else(missing)?;
     let mut all = status.subscribers.into_iter();
-    let found = all.find(|it| it.info.subscriber.to_string() == subscriber);
+    let found = all.find(|it| shown(&it.info.subscriber) == subscriber);
     let found = found.ok_or_else(missing)?;
     let retrieved = manager(hub).retrieve(topic).await;
     let retrieved = retrieved.map_err(|error| failed(topic, &error))?;

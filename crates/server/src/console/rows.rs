@@ -1,5 +1,7 @@
 //! The rows of a snapshot.
 
+use floe::Proxy;
+use floe::reference::Readable;
 use floe_gateway::GatewayStatus;
 use floe_hub::contracts::floe::{
     DurableSubscriptionStatus, DurableTopicStatus, Losses, SubscriberState, SubscriberStatus,
@@ -51,6 +53,11 @@ pub(super) fn topic(topic: &TopicTotals, rates: Option<Rates>) -> Json {
     })
 }
 
+/// A proxy as people read it: without timeouts that nobody set.
+pub(super) fn shown(proxy: &Proxy) -> String {
+    Readable(&proxy.to_string()).to_string()
+}
+
 /// A subscriber or link.
 pub(super) fn subscriber(topic: &str, status: &SubscriberStatus) -> Json {
     let info = &status.info;
@@ -61,7 +68,7 @@ pub(super) fn subscriber(topic: &str, status: &SubscriberStatus) -> Json {
     };
     json!({
         "topic": topic,
-        "subscriber": info.subscriber.to_string(),
+        "subscriber": shown(&info.subscriber),
         "is_link": info.is_link,
         "cost": info.cost,
         "qos": info.qos,

@@ -42,12 +42,16 @@ function svg(tag, attributes) {
 
 // Lines over time, the newest at the right; each of `lines` is [class, values].
 function plot(lines, label, kind = "plot") {
-  const [width, height] = [POINTS - 1, 40];
-  const most = Math.max(1e-9, ...lines.flatMap(([, values]) => values.filter(Number.isFinite)));
+  // A young page shows half a minute, so that its lines can be seen.
+  const points = Math.max(POINTS / 4, ...lines.map(([, values]) => values.length));
+  const [width, height] = [points - 1, 40];
+  const most = highest(lines.flatMap(([, values]) => values));
   const drawing = svg("svg", { class: kind, viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", role: "img", "aria-label": label });
   if (kind === "plot") drawing.append(svg("line", { x1: 0, y1: height - 1, x2: width, y2: height - 1 }));
   for (const [name, values] of lines) {
-    const from = POINTS - values.length;
+    // What never happens has no line.
+    if (!values.some((value) => value > 0)) continue;
+    const from = points - values.length;
     let path = "";
     let isDown = false;
     values.forEach((value, index) => {
@@ -59,6 +63,15 @@ function plot(lines, label, kind = "plot") {
     if (path) drawing.append(svg("path", { class: name, d: path }));
   }
   return drawing;
+}
+
+function highest(values) {
+  return Math.max(1e-9, ...values.filter(Number.isFinite));
+}
+
+// The course of a rate, with the highest of it.
+function rated(name, values, label) {
+  return [plot([[name, values]], `${label} a second, in the last two minutes`), make("p", {}, `at most ${rate(values.some((value) => value > 0) ? highest(values) : 0)}/s`)];
 }
 
 function card(title, figure, unit, ...rest) {
@@ -77,7 +90,8 @@ function table(caption, columns, rows) {
   });
   const body = rows.map((cells) => make("tr", {}, cells.map((cell, index) => {
     const kind = columns[index][1];
-    return index === 0 ? make("th", { scope: "row" }, cell) : make("td", { class: kind }, cell);
+    const isZero = kind === "n" && (cell === "0" || cell === "–" || cell === "0 B");
+    return index === 0 ? make("th", { scope: "row" }, cell) : make("td", { class: isZero ? "n zero" : kind }, cell);
   })));
   return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
     make("table", {}, make("caption", {}, caption), make("thead", {}, make("tr", {}, head)), make("tbody", {}, body)));
@@ -103,8 +117,9 @@ function bytes(value) {
 }
 function time(seconds) {
   if (seconds === null || seconds === undefined) return "–";
-  if (seconds === 0) return "0 s";
-  if (seconds < 10) return `${seconds.toFixed(seconds < 1 ? 3 : 1)} s`;
+  if (seconds === 0) return "–";
+  if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
+  if (seconds < 10) return `${seconds.toFixed(1)} s`;
   const [day, hour, minute] = [Math.floor(seconds / 86400), Math.floor(seconds / 3600) % 24, Math.floor(seconds / 60) % 60];
   if (day) return `${day} d ${hour} h`;
   if (hour) return `${hour} h ${minute} min`;
@@ -179,17 +194,16 @@ const SHOWN = {
     }
     const totals = hub.totals;
     const last = page.waits[page.waits.length - 1] || [null, null];
-    const key = make("p", { class: "key" }, make("span", { class: "k-in" }, "published"), make("span", { class: "k-out" }, "delivered"), make("span", { class: "k-lost" }, "lost"));
-    parts.push(make("h2", {}, "Now"), make("div", { class: "cards" },
-      card("Published", rate(totals.published_per_second), "events/s", plot([["in", course(page.sum, 0)]], "published events a second, in the last two minutes")),
-      card("Delivered", rate(totals.delivered_per_second), "events/s", plot([["out", course(page.sum, 1)]], "delivered events a second, in the last two minutes")),
-      card("Lost", rate(totals.lost_per_second), "events/s", plot([["lost", course(page.sum, 2)]], "lost events a second, in the last two minutes")),
+    parts.push(make("h2", {}, "Now, and in the last two minutes"), make("div", { class: "cards" },
+      card("Published", rate(totals.published_per_second), "events/s", rated("in", course(page.sum, 0), "published events")),
+      card("Delivered", rate(totals.delivered_per_second), "events/s", rated("out", course(page.sum, 1), "delivered events")),
+      card("Lost", rate(totals.lost_per_second), "events/s", rated("lost", course(page.sum, 2), "lost events")),
       card("Delivery, from publisher to answer", last[0] === null ? "–" : `≤ ${micros(last[0])}`, last[1] === null ? "no twoway deliveries" : `99 %: ≤ ${micros(last[1])}`,
-        plot([["in", course(page.waits, 0)], ["lost", course(page.waits, 1)]], "median and 99th percentile of the time of a delivery, in the last two minutes")),
-      card("Waiting", count(totals.queued), "events", make("p", {}, `${bytes(totals.queued_bytes)}, the oldest for ${time(totals.lag_seconds)}`)),
+        plot([["in", course(page.waits, 0)], ["lost", course(page.waits, 1)]], "median and 99th percentile of the time of a delivery, in the last two minutes"), make("p", {}, "median and 99th percentile")),
+      card("Waiting", count(totals.queued), "events", make("p", {}, totals.queued ? `${bytes(totals.queued_bytes)}, the oldest for ${time(totals.lag_seconds)}` : "nothing waits")),
       card("Topics", count(hub.topics), "", make("p", {}, `${count(totals.subscribers)} subscribers and links`)),
       card("Connections", count(hub.connections), "", make("p", {}, `${count(hub.connections_refused)} refused by limits, ${count(hub.requests_refused)} requests by rules`)),
-      card("Running for", time(hub.uptime_seconds), "", make("p", {}, `Floe ${snapshot.program_version}`))), key);
+      card("Running for", time(hub.uptime_seconds), "", make("p", {}, `Floe ${snapshot.program_version}`))));
     parts.push(make("h2", {}, "Since the start"), make("div", { class: "cards" },
       card("Published", count(totals.published), "events", make("p", {}, `${count(totals.forwarded)} more came over links`)),
       card("Delivered", count(totals.delivered), "events"),
@@ -211,13 +225,14 @@ const SHOWN = {
       make("span", { class: "hint", role: "status" }, shown < snapshot.topics_matching ? `${count(shown)} of ${count(snapshot.topics_matching)} topics` : `${count(shown)} topics`),
       shown < snapshot.topics_matching && page.limit < 1000 ? make("button", { type: "button", "data-key": "more", onclick: () => { page.limit = 1000; connect(); } }, "Show up to 1,000") : null,
       make("button", { type: "button", "data-key": "sort-attention", onclick: () => { page.sort = "attention"; connect(); }, "aria-pressed": page.sort === "attention" }, "Busiest and worst first"));
-    const columns = [["Topic", "", "name"], ["Last two minutes", ""], ["Published/s", "n", "published"], ["Delivered/s", "n"], ["Lost/s", "n"], ["Waiting", "n", "queued"],
+    const columns = [["Topic", "", "name"], ["Last two minutes", "wide"], ["Published/s", "n", "published"], ["Delivered/s", "n"], ["Lost/s", "n"], ["Waiting", "n", "queued"],
       ["Oldest", "n", "lag"], ["Subscribers", "n", "subscribers"], ["Delivered", "n", "delivered"], ["Lost", "n", "lost"]];
     const rows = snapshot.topics.map((topic) => [
       topicLink(topic.name), plot(rates(page.courses.get(topic.name) || []), "published, delivered and lost", "spark"),
       rate(topic.published_per_second), rate(topic.delivered_per_second), bad(rate(topic.lost_per_second), topic.lost_per_second > 0), count(topic.queued),
       time(topic.lag_seconds), count(topic.subscribers), count(topic.delivered), bad(count(topic.lost.total), topic.lost.total > 0)]);
-    return [make("h2", {}, "Topics"), bar, table("Topics", columns, rows)];
+    const key = make("p", { class: "key" }, make("span", { class: "k-in" }, "published"), make("span", { class: "k-out" }, "delivered"), make("span", { class: "k-lost" }, "lost"));
+    return [make("h2", {}, "Topics"), bar, table("Topics", columns, rows), key];
   },
 
   durable(snapshot) {
@@ -309,10 +324,10 @@ function topicDetail(snapshot) {
   const topic = detail.topic;
   const list = page.courses.get(topic.name) || [];
   parts.push(make("div", { class: "cards" },
-    card("Published", rate(topic.published_per_second), "events/s", plot([["in", course(list, 0)]], "published events a second"), make("p", {}, `${count(topic.published)} since the start`)),
-    card("Delivered", rate(topic.delivered_per_second), "events/s", plot([["out", course(list, 1)]], "delivered events a second"), make("p", {}, `${count(topic.delivered)} since the start`)),
-    card("Lost", rate(topic.lost_per_second), "events/s", plot([["lost", course(list, 2)]], "lost events a second"), make("p", {}, topic.lost.total ? reasons(topic.lost) : "none since the start")),
-    card("Waiting", count(topic.queued), "events", make("p", {}, `${bytes(topic.queued_bytes)}, the oldest for ${time(topic.lag_seconds)}`))));
+    card("Published", rate(topic.published_per_second), "events/s", rated("in", course(list, 0), "published events"), make("p", {}, `${count(topic.published)} since the start`)),
+    card("Delivered", rate(topic.delivered_per_second), "events/s", rated("out", course(list, 1), "delivered events"), make("p", {}, `${count(topic.delivered)} since the start`)),
+    card("Lost", rate(topic.lost_per_second), "events/s", rated("lost", course(list, 2), "lost events"), make("p", {}, topic.lost.total ? reasons(topic.lost) : "none since the start")),
+    card("Waiting", count(topic.queued), "events", make("p", {}, topic.queued ? `${bytes(topic.queued_bytes)}, the oldest for ${time(topic.lag_seconds)}` : "nothing waits"))));
   if (detail.durable) {
     const log = detail.durable;
     parts.push(make("h2", {}, "Log"), make("p", {}, `${count(log.events)} events, ${bytes(log.bytes)}, the oldest ${time(log.age_seconds)} old; keeps ${keeps(log)}.`));
