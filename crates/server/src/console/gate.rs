@@ -274,9 +274,8 @@ mod tests {
 
     #[test]
     fn rules_say_who_may_see_and_who_may_change() {
-        let rules = |actions: &str| {
-            format!("[[access.rule]]\nallow = [{actions}]\nusers = \"anyone\"\ntopics = \"*\"\n")
-        };
+        let rules =
+            |actions: &str| format!("[[access.rule]]\nallow = [{actions}]\nnetworks = \"any\"\n");
         let (here, none) = ("127.0.0.1".parse().unwrap(), headers(&[]));
         let observing = gate(&rules("\"observe\""))
             .rights(here, &none)

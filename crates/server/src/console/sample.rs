@@ -159,19 +159,6 @@ impl Rates {
 }
 
 impl Sample {
-    /// A look at this hub alone.
-    #[cfg(test)]
-    pub(super) fn of_hub(hub: Option<HubLook>, taken: Instant) -> Self {
-        Self {
-            taken,
-            unix_time: Duration::from_secs(1_700_000_000),
-            hub,
-            gateway: None,
-            rates: HashMap::new(),
-            sum: None,
-        }
-    }
-
     pub(super) fn topics(&self) -> &[TopicTotals] {
         self.hub.as_ref().map_or(&[], |hub| &hub.topics)
     }
@@ -206,5 +193,35 @@ impl Sample {
         }
         let sum = Rates::between(&old.overview.totals, &new.overview.totals, seconds);
         (self.rates, self.sum) = (rates, Some(sum));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_by_the_second_and_never_negative() {
+        let mut before = TopicTotals {
+            published: 10,
+            forwarded: 1,
+            delivered: 100,
+            ..TopicTotals::default()
+        };
+        before.lost.overflow = 3;
+        let mut now = TopicTotals {
+            published: 30,
+            forwarded: 2,
+            // The topic was made anew.
+            delivered: 4,
+            ..before.clone()
+        };
+        now.lost.failed = 4;
+        let expected = Rates {
+            published: 10.5,
+            delivered: 0.0,
+            lost: 2.0,
+        };
+        assert_eq!(Rates::between(&before, &now, 2.0), expected);
     }
 }

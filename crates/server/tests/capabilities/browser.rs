@@ -91,7 +91,10 @@ impl Browser {
     /// Waits until an expression is true in the page.
     pub(crate) fn wait(&mut self, expression: &str) {
         let start = Instant::now();
-        while self.value(&format!("!!({expression})")) != true {
+        // What is not there yet is an error of the script.
+        let tried =
+            format!("(() => {{ try {{ return !!({expression}); }} catch {{ return false; }} }})()");
+        while self.value(&tried) != true {
             let text = self.value("document.body ? document.body.innerText.slice(0, 2000) : ''");
             assert!(
                 start.elapsed() < PATIENCE,
@@ -140,8 +143,7 @@ fn page_path(port: u16) -> String {
         stream
             .write_all(request.as_bytes())
             .expect("the browser reads");
-        let mut answer = String::new();
-        let _ = stream.read_to_string(&mut answer);
+        let answer = answer_of(&mut stream);
         let body = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
         let pages: Json = serde_json::from_str(body).unwrap_or_default();
         let page = pages
@@ -153,6 +155,26 @@ fn page_path(port: u16) -> String {
         }
         assert!(start.elapsed() < PATIENCE, "{answer}");
         std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// An answer with its body. The browser keeps the connection.
+fn answer_of(stream: &mut TcpStream) -> String {
+    stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
+    let mut answer = Vec::new();
+    loop {
+        let mut bytes = [0; 4096];
+        let len = stream.read(&mut bytes).expect("an answer");
+        answer.extend_from_slice(&bytes[..len]);
+        let text = String::from_utf8_lossy(&answer).into_owned();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+        let head = head.to_ascii_lowercase();
+        let body_len = head
+            .lines()
+            .find_map(|line| line.strip_prefix("content-length:")?.trim().parse().ok());
+        if len == 0 || body_len.is_some_and(|expected: usize| body.len() >= expected) {
+            return text;
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use floe::hub::HubClient;
 
 use crate::browser::Browser;
-use crate::console::{Folder, server};
+use crate::console::{EMPTY, Folder, server};
 
 /// A name that would run a script, if it were markup.
 const HOSTILE: &str = "<img src=x onerror=\"document.title='owned'\"></script>";
@@ -35,7 +35,7 @@ async fn each_view_renders_and_hostile_names_are_text() {
         .expect("a link");
     let publisher = hostile.proxy().get_publisher().await.expect("a publisher");
     publisher
-        .invoke("tick", floe::OperationMode::Normal, &[])
+        .invoke("tick", floe::OperationMode::Normal, EMPTY)
         .await
         .expect("an event");
     let url = format!("http://{}/", server.console_address().expect("a console"));
@@ -79,7 +79,7 @@ async fn each_view_renders_and_hostile_names_are_text() {
         browser.value("(() => { const f = document.getElementById('filter'); f.focus(); f.value = 'img'; f.dispatchEvent(new Event('input')); })()");
         browser.wait("document.querySelectorAll('tbody tr').length === 1 && document.activeElement.id === 'filter'");
         browser.value("document.querySelector('tbody a').click()");
-        browser.wait("document.querySelector('main h2').textContent.startsWith('<img') && document.getElementById('view').innerText.includes('Nobody subscribes')");
+        browser.wait("document.querySelector('#view h2').textContent.startsWith('<img') && document.getElementById('view').innerText.includes('Nobody subscribes')");
         let title = browser.value("document.title");
         assert!(
             title

@@ -59,7 +59,7 @@ async fn a_console_that_others_reach_needs_rules() {
         error.message().contains("expected a loopback address"),
         "{error}"
     );
-    let rules = "[[access.rule]]\nallow = \"*\"\nusers = \"anyone\"\ntopics = \"*\"\n";
+    let rules = "[[access.rule]]\nallow = \"*\"\nnetworks = \"any\"\n";
     let configuration = Configuration::load(file(&folder, &format!("{open}{rules}")));
     let server = Server::start(configuration.expect("settings"))
         .await
