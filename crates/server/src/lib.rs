@@ -44,10 +44,8 @@ pub mod settings;
 pub mod totals;
 pub mod values;
 
-pub use certificates::{Certificates, FULL_BUILD};
-pub use error::{Fault, ServerError};
+pub use certificates::Certificates;
+pub use error::{FULL_BUILD, Fault, ServerError};
 pub use notice::{Notices, set_notices, warn_of_readers};
-pub use parts::console::ConsoleSettings;
-pub use parts::metrics::MetricsSettings;
 pub use server::Server;
-pub use settings::Configuration;
+pub use settings::{Configuration, ConsoleSettings, MetricsSettings};

@@ -108,7 +108,10 @@ async fn replay(hub: &WatchedHub, topic: &str, dead: &str) -> Result<u64, Refuse
 }
 
 async fn purge(hub: &WatchedHub, dead: &str) -> Result<i64, Refused> {
-    let known = hub.view.durable_topics(usize::MAX).unwrap_or_default();
+    let view = hub.view.clone();
+    // It may wait for the disk.
+    let known = tokio::task::spawn_blocking(move || view.durable_topics(usize::MAX)).await;
+    let known = known.ok().flatten().unwrap_or_default();
     let is_of_letters = known.iter().any(|topic| {
         let mut all = topic.subscriptions.iter();
         all.any(|it| it.dead_letter_topic == dead) && topic.name != dead
@@ -137,7 +140,9 @@ async fn unsubscribe(hub: &WatchedHub, topic: &str, subscriber: &str) -> Result<
         let message = format!("topic `{topic}` has no subscriber `{subscriber}` any more");
         Refused::new(StatusCode::NOT_FOUND, &message)
     };
-    let status = hub.view.topic_status(topic).ok_or_else(missing)?;
+    let (view, name) = (hub.view.clone(), topic.to_owned());
+    let status = tokio::task::spawn_blocking(move || view.topic_status(&name)).await;
+    let status = status.ok().flatten().ok_or_else(missing)?;
     let mut all = status.subscribers.into_iter();
     let found = all.find(|it| shown(&it.info.subscriber) == subscriber);
     let found = found.ok_or_else(missing)?;

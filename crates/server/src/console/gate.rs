@@ -4,8 +4,8 @@
 //! this address still says its own name), its requests say its origin, and it cannot read the token that changes need. There are
 //! no cookies, so that no request has rights that its page did not give it.
 
-use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasher, Hasher};
+use std::fmt::Write;
+use std::io;
 use std::net::IpAddr;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -38,12 +38,14 @@ pub(super) struct Rights {
 pub(super) const CHANGE_TOKEN: &str = "floe-change-token";
 
 impl Gate {
-    pub(crate) fn new(access: Arc<Access>, hosts: HostNames) -> Self {
-        Self {
+    /// # Errors
+    /// The system gives no randomness.
+    pub(crate) fn new(access: Arc<Access>, hosts: HostNames) -> io::Result<Self> {
+        Ok(Self {
             access: RwLock::new(access),
             hosts,
-            change_token: random_token(),
-        }
+            change_token: random_token()?,
+        })
     }
 
     /// Puts other rules in force.
@@ -190,12 +192,16 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
         .then_some(token.trim())
 }
 
-/// 128 bits of the system's randomness, with which the keys of hash tables are made.
-fn random_token() -> String {
-    let part = || RandomState::new().build_hasher().finish();
-    // Keys of one thread differ by a counter alone: another thread's are of their own.
-    let other = std::thread::spawn(part).join().unwrap_or_else(|_| part());
-    format!("{:016x}{other:016x}", part())
+/// 128 random bits.
+fn random_token() -> io::Result<String> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+    let mut text = String::new();
+    for byte in bytes {
+        // A text takes whatever is written.
+        let _ = write!(text, "{byte:02x}");
+    }
+    Ok(text)
 }
 
 #[cfg(test)]
@@ -213,6 +219,7 @@ mod tests {
             Arc::new(access),
             HostNames::new(&["hub.example".to_owned()]),
         )
+        .expect("randomness")
     }
 
     fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
@@ -312,6 +319,6 @@ mod tests {
         assert!(gate.check_change(&rights(true), &headers(&[])).is_err());
         let wrong = headers(&[(CHANGE_TOKEN, "0123")]);
         assert!(gate.check_change(&rights(true), &wrong).is_err());
-        assert_ne!(random_token(), random_token());
+        assert_ne!(random_token().unwrap(), random_token().unwrap());
     }
 }

@@ -260,7 +260,7 @@ impl Site {
         };
         match done.await {
             Ok(value) => {
-                self.watcher.forget().await;
+                self.watcher.outdate().await;
                 json(StatusCode::OK, &value)
             }
             Err(reason) => refused(&reason),

@@ -14,35 +14,43 @@ pub(super) const INTERVAL: Duration = Duration::from_secs(1);
 pub(super) struct Watcher {
     pub(super) watched: Watched,
     /// Held while a look is taken, so that all who ask meanwhile get the same.
-    last: Mutex<Option<Arc<Sample>>>,
+    last: Mutex<Last>,
+}
+
+/// The last look.
+#[derive(Default)]
+struct Last {
+    sample: Option<Arc<Sample>>,
+    /// True if something has changed since then.
+    is_outdated: bool,
 }
 
 impl Watcher {
     pub(super) fn new(watched: Watched) -> Self {
         Self {
             watched,
-            last: Mutex::new(None),
+            last: Mutex::default(),
         }
     }
 
     /// A look that is hardly older than [`INTERVAL`]. May be cancelled.
     pub(super) async fn sample(&self) -> Arc<Sample> {
         let mut last = self.last.lock().await;
-        if let Some(sample) = last
-            .as_ref()
-            .filter(|it| it.taken.elapsed() < INTERVAL * 9 / 10)
-        {
+        let is_young = |sample: &&Arc<Sample>| sample.taken.elapsed() < INTERVAL * 9 / 10;
+        let young = last.sample.as_ref().filter(is_young);
+        if let Some(sample) = young.filter(|_| !last.is_outdated) {
             return sample.clone();
         }
-        let sample = Arc::new(self.watched.look(last.as_deref()).await);
-        *last = Some(sample.clone());
+        let sample = Arc::new(self.watched.look(last.sample.as_deref()).await);
+        *last = Last {
+            sample: Some(sample.clone()),
+            is_outdated: false,
+        };
         sample
     }
 
-    /// Forgets the last look, after a change.
-    pub(super) async fn forget(&self) {
-        // The next one has rates all the same: they are told of the look that comes then.
-        let mut last = self.last.lock().await;
-        *last = None;
+    /// Has the next look taken anew, after a change.
+    pub(super) async fn outdate(&self) {
+        self.last.lock().await.is_outdated = true;
     }
 }

@@ -1,6 +1,5 @@
 //! The console of a server.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use floe::Communicator;
@@ -13,16 +12,6 @@ use crate::error::ServerError;
 use crate::http::HostNames;
 use crate::notice;
 use crate::settings::Configuration;
-
-/// Where the console is served.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ConsoleSettings {
-    /// The IP address and the port; port 0 is any free port. Without it, there is no console.
-    pub listen: Option<SocketAddr>,
-    /// Further names of this computer by which a browser asks. A request for any other host is refused.
-    pub hosts: Vec<String>,
-}
 
 /// Listens for browsers, if there is a console.
 ///
@@ -67,7 +56,8 @@ pub(crate) fn start(
     let watched = Watched::new(communicator, hub, gateway);
     let hosts = HostNames::new(&configuration.console.hosts);
     let gate = Gate::new(Arc::clone(&configuration.hub.access), hosts);
-    let console = Console::start(listener, watched, gate).map_err(|error| {
+    let console = gate.and_then(|gate| Console::start(listener, watched, gate));
+    let console = console.map_err(|error| {
         ServerError::system(format_args!("console.listen: cannot serve it: {error}"))
     })?;
     notice::note(format_args!(

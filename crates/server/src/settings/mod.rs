@@ -6,6 +6,7 @@
 //! - `entry.rs`: one setting with its place, and what values may be
 //! - `floe_toml.rs`: `floe.toml`, Floe's own names; `gateway.rs`: values of its table of a gateway
 //! - `setting.rs`: what a setting of it is; `rows/`: all of them
+//! - `parts.rs`: metrics and console
 //! - `lost.rs`: what a file no longer has that it had
 //! - `plain_build.rs`: what a build without encryption makes of it
 //! - `reference.rs`, `schema.rs`: the page and the JSON schema that tell of them
@@ -22,6 +23,7 @@ mod glacier2;
 mod ice;
 mod known_properties;
 mod lost;
+mod parts;
 mod plain_build;
 mod properties;
 mod reference;
@@ -43,10 +45,9 @@ use floe_hub::HubSettings;
 use crate::certificates::Certificates;
 use crate::error::ServerError;
 use crate::notice::warn_of_readers;
-use crate::parts::console::ConsoleSettings;
-use crate::parts::metrics::MetricsSettings;
 use crate::reload::{self, Stamp};
 pub use entry::Problem;
+pub use parts::{ConsoleSettings, MetricsSettings};
 pub use reference::page;
 pub use rows::POLLING_MAX;
 pub use schema::schema;

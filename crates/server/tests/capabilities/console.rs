@@ -10,7 +10,7 @@ use floe::hub::HubClient;
 use floe::{Communicator, TypedProxy};
 use floe_hub::contracts::floe::DurableTopicsProxy;
 use floe_server::{Configuration, Server};
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 /// The encapsulation of no parameters.
 pub(crate) const EMPTY: &[u8] = &[6, 0, 0, 0, 1, 1];
@@ -136,6 +136,21 @@ async fn a_snapshot_tells_of_topics_logs_links_and_limits() {
     );
     let topic = get(address, "/api/v1/topic?name=%3Cb%3Enews%3C%2Fb%3E").await;
     assert_eq!(topic["subscribers"][0]["is_link"], true);
+    // The link is ended as it is shown.
+    let token = snapshot["rights"]["change_token"]
+        .as_str()
+        .expect("a token");
+    let head = format!(
+        "POST /api/v1/subscribers/unsubscribe HTTP/1.1\r\nHost: {address}\r\nFloe-Change-Token: {token}"
+    );
+    let link = &snapshot["links"][0];
+    let body = json!({ "topic": link["topic"], "subscriber": link["subscriber"] }).to_string();
+    let (status, _, answer) = ask(address, &head, &body).await;
+    assert_eq!(status, 200, "{answer}");
+    let snapshot = get(address, "/api/v1/snapshot").await;
+    assert_eq!(snapshot["links"], json!([]));
+    let (status, _, answer) = ask(address, &head, &body).await;
+    assert_eq!(status, 404, "{answer}");
     server.shutdown().await;
 }
 
@@ -353,7 +368,7 @@ async fn a_stream_tells_of_rates_and_a_slow_reader_gets_the_latest() {
     let topic = client.topic("ticker").await.expect("a topic");
     let publisher = topic.proxy().get_publisher().await.expect("a publisher");
     let slow = watch(address);
-    let mut quick = watch(address);
+    let quick = watch(address);
     quick
         .set_read_timeout(Some(Duration::from_secs(30)))
         .expect("a socket");

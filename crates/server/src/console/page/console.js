@@ -258,7 +258,7 @@ const SHOWN = {
     const parts = [make("h2", {}, "Dead letters")];
     if (!places.size) return [...parts, make("p", { class: "hint" }, "No durable subscription has a topic for its dead letters.")];
     const logs = new Map(snapshot.durable_topics.map((log) => [log.topic, log]));
-    parts.push(table("Topics of dead letters", [["Dead letters in", ""], ["Of topic", "text"], ["Letters", "n"], ["", ""]], [...places].map(([dead, topic]) => [
+    parts.push(table("Topics of dead letters", [["Dead letters in", ""], ["Of topic", "text"], ["Letters", "n"], ["Look and change", ""]], [...places].map(([dead, topic]) => [
       dead, topicLink(topic), count(logs.has(dead) ? logs.get(dead).events : null),
       make("span", { class: "bar" },
         make("button", { type: "button", "data-key": `show ${dead}`, onclick: () => showLetters(dead) }, "Show"),
@@ -277,7 +277,7 @@ const SHOWN = {
   links(snapshot) {
     const parts = [make("h2", {}, "Links")];
     if (!snapshot.links.length) return [...parts, make("p", { class: "hint" }, "No topic is linked to another.")];
-    parts.push(table("Links to other topics", [["Topic", ""], ["Leads to", "text"], ["Cost", "n"], ["State", ""], ["Delivered", "n"], ["Waiting", "n"], ["Oldest", "n"], ["Lost", "n"], ["", ""]],
+    parts.push(table("Links to other topics", [["Topic", ""], ["Leads to", "text"], ["Cost", "n"], ["State", ""], ["Delivered", "n"], ["Waiting", "n"], ["Oldest", "n"], ["Lost", "n"], ["Change", ""]],
       snapshot.links.map((link) => [topicLink(link.topic), link.subscriber, count(link.cost), state(link.state), count(link.delivered), count(link.queued), time(link.lag_seconds),
         bad(count(link.lost.total), link.lost.total > 0), unsubscribe(link, "Unlink")])));
     return parts;
@@ -312,7 +312,7 @@ const SHOWN = {
       return [limit.setting, bad(shown(limit.used), part >= 0.9), shown(limit.limit), make("meter", { min: 0, max: 1, high: 0.9, optimum: 0, value: Math.min(1, part), "aria-label": `${limit.setting}: ${Math.round(part * 100)} %` })];
     });
     if (!rows.length) return [make("h2", {}, "Limits"), make("p", { class: "hint" }, "There is no hub.")];
-    return [make("h2", {}, "Limits"), table("Limits in use; of limits of each user, the one that has used most", [["Setting", ""], ["In use", "n"], ["Limit", "n"], ["", ""]], rows)];
+    return [make("h2", {}, "Limits"), table("Limits in use; of limits of each user, the one that has used most", [["Setting", ""], ["In use", "n"], ["Limit", "n"], ["Part in use", ""]], rows)];
   },
 };
 
@@ -335,7 +335,7 @@ function topicDetail(snapshot) {
   parts.push(make("h2", {}, "Subscribers"));
   if (!detail.subscribers.length) return [...parts, make("p", { class: "hint" }, "Nobody subscribes.")];
   parts.push(table(detail.has_more ? "The first 500 subscribers and links" : "Subscribers and links",
-    [["Subscriber", ""], ["State", ""], ["Waiting", "n"], ["Oldest", "n"], ["On the way", "n"], ["Delivered", "n"], ["Lost", "n"], ["Why", "text"], ["", ""]],
+    [["Subscriber", ""], ["State", ""], ["Waiting", "n"], ["Oldest", "n"], ["On the way", "n"], ["Delivered", "n"], ["Lost", "n"], ["Why", "text"], ["Change", ""]],
     detail.subscribers.map((own) => [own.subscriber, state(own.state), count(own.queued), time(own.lag_seconds), count(own.outstanding), count(own.delivered),
       bad(count(own.lost.total), own.lost.total > 0), reasons(own.lost), unsubscribe(own, own.is_link ? "Unlink" : "Unsubscribe")])));
   return parts;
