@@ -1,4 +1,4 @@
-//! What the console may change: dead letters are published again or deleted, and subscriptions end. Each change is logged.
+//! The changes that the console makes: dead letters are published again or deleted, and subscriptions end. Each change is logged.
 
 use floe::contracts::ice_storm::{QoS, TopicManagerProxy};
 use floe::{Proxy, TypedProxy};

@@ -1,4 +1,4 @@
-//! Who may ask the console for what.
+//! The gate asks who may ask the console for what.
 //!
 //! A page of another origin must neither read nor change anything. It cannot name this host (a page that gives its own name
 //! this address still says its own name), its requests say its origin, and it cannot read the token that changes need. There are
