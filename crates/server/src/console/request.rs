@@ -1,4 +1,4 @@
-//! What a request says: its parameters and its body.
+//! The parameters and the body of a request.
 
 use std::future::poll_fn;
 use std::pin::Pin;

@@ -15,7 +15,7 @@ use super::events::Events;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Refused {
     pub(super) status: StatusCode,
-    /// What was expected, what came, and what to do.
+    /// The problem: the expectation, what came, and what to do.
     pub(super) message: String,
 }
 

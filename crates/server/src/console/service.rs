@@ -77,7 +77,7 @@ impl Console {
         })
     }
 
-    /// Who may ask for what.
+    /// The gate, for rules that change.
     pub(crate) fn gate(&self) -> &Gate {
         &self.gate
     }

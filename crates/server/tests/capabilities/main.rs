@@ -1,4 +1,4 @@
-//! What a program can do with a server of its own, and what a browser sees of it.
+//! The capabilities of a server: in a program, over HTTP and in a browser.
 
 mod browser;
 mod console;
