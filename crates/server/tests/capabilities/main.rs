@@ -1,0 +1,6 @@
+//! The capabilities of a server: in a program, over HTTP and in a browser.
+
+mod browser;
+mod console;
+mod pages;
+mod server;
