@@ -75,7 +75,15 @@ fn findings(hub: &HubLook) -> Vec<Json> {
     };
     let found = problems(&overview, &Thresholds::default()).into_iter();
     let mut found: Vec<_> = found
-        .map(|what| json!({ "what": what, "what_to_do": WHAT_TO_DO }))
+        .map(|what| {
+            let is_of_storage = hub.storage_problems.contains(&what);
+            let what_to_do = if is_of_storage {
+                MAKE_ROOM
+            } else {
+                LOOK_CLOSER
+            };
+            json!({ "what": what, "what_to_do": what_to_do })
+        })
         .collect();
     let full = hub
         .limits
@@ -95,7 +103,8 @@ fn findings(hub: &HubLook) -> Vec<Json> {
     found
 }
 
-const WHAT_TO_DO: &str = "the views Topics and Durable show which subscribers are meant; `floe status` lists the same with thresholds of your own";
+const MAKE_ROOM: &str = "make room on the disk, or mend it: the hub refuses durable events and changes until it can store them, and goes on by itself";
+const LOOK_CLOSER: &str = "the views Topics and Durable show which subscribers are meant; `floe status` lists the same with thresholds of your own";
 
 fn links(hub: &HubLook) -> Vec<Json> {
     let links = hub.links.iter();

@@ -7,8 +7,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use floe::hub::HubClient;
-use floe::{Communicator, TypedProxy};
-use floe_hub::contracts::floe::DurableTopicsProxy;
 use floe_server::{Configuration, Server};
 use serde_json::{Value as Json, json};
 
@@ -76,7 +74,7 @@ pub(crate) async fn ask(address: SocketAddr, head: &str, body: &str) -> (u16, St
     (status.expect("a status"), head.to_owned(), body.to_owned())
 }
 
-async fn get(address: SocketAddr, path: &str) -> Json {
+pub(crate) async fn get(address: SocketAddr, path: &str) -> Json {
     let head = format!("GET {path} HTTP/1.1\r\nHost: {address}");
     let (status, _, body) = ask(address, &head, "").await;
     assert_eq!(status, 200, "{body}");
@@ -244,86 +242,6 @@ async fn without_the_right_the_console_is_read_only_or_shut() {
         assert_eq!(status, changed, "{body}");
         server.shutdown().await;
     }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn dead_letters_are_listed_published_again_and_deleted() {
-    let folder = Folder::new("letters");
-    let more = "[topic.orders]\ndurable = true\n[topic.\"orders.dead\"]\ndurable = true\n";
-    let server = server(&folder, "127.0.0.1:0", more).await;
-    let address = server.console_address().expect("a console");
-    let manager = server.hub().expect("a hub").topic_manager();
-    let communicator = Communicator::new();
-    let client = HubClient::connect_with(&communicator, &manager)
-        .await
-        .expect("the hub");
-    let topic = client.topic("orders").await.expect("a topic");
-    let logs = topic
-        .proxy()
-        .as_proxy()
-        .ice_identity(floe::Identity::with_category("DurableTopics", "Floe"));
-    let logs = DurableTopicsProxy::from_proxy(logs);
-    let qos = [
-        ("floe.durable", "billing"),
-        ("floe.from", "beginning"),
-        ("floe.attempts", "1"),
-        ("floe.deadLetters", "orders.dead"),
-    ];
-    let qos = qos
-        .map(|(key, value)| (key.to_owned(), value.to_owned()))
-        .into();
-    logs.open_pull("orders", &qos)
-        .await
-        .expect("a subscription");
-    let publisher = topic.proxy().get_publisher().await.expect("a publisher");
-    publisher
-        .invoke("order", floe::OperationMode::Normal, EMPTY)
-        .await
-        .expect("an event");
-    let pulled = logs
-        .pull("orders", "billing", 10, 5000)
-        .await
-        .expect("events");
-    logs.refuse("orders", "billing", &[pulled[0].number])
-        .await
-        .expect("it is refused");
-    let start = Instant::now();
-    let letters = loop {
-        let letters = get(address, "/api/v1/dead-letters?topic=orders").await;
-        if letters["events"] == 1 {
-            break letters;
-        }
-        assert!(start.elapsed() < Duration::from_secs(60), "{letters}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    };
-    assert_eq!(letters["letters"][0]["operation"], "order");
-    assert_eq!(letters["letters"][0]["subscription"], "billing");
-    assert!(letters["letters"][0]["reason"].is_string(), "{letters}");
-    let token = get(address, "/api/v1/snapshot").await["rights"]["change_token"].clone();
-    let post = |path: &str| {
-        format!(
-            "POST {path} HTTP/1.1\r\nHost: {address}\r\nFloe-Change-Token: {}",
-            token.as_str().expect("a token")
-        )
-    };
-    let body = "{\"topic\":\"orders\",\"dead_letter_topic\":\"orders.dead\"}";
-    let (status, _, answer) = ask(address, &post("/api/v1/dead-letters/replay"), body).await;
-    assert_eq!(
-        (status, answer.as_str()),
-        (200, "{\"others\":0,\"published\":1}")
-    );
-    let again = logs
-        .pull("orders", "billing", 10, 5000)
-        .await
-        .expect("events");
-    assert_eq!(again[0].operation, "order");
-    let (status, _, answer) = ask(address, &post("/api/v1/dead-letters/purge"), body).await;
-    assert_eq!((status, answer.as_str()), (200, "{\"deleted\":1}"));
-    // No other topic can be emptied so.
-    let other = "{\"dead_letter_topic\":\"orders\"}";
-    let (status, _, answer) = ask(address, &post("/api/v1/dead-letters/purge"), other).await;
-    assert_eq!(status, 409, "{answer}");
-    server.shutdown().await;
 }
 
 /// Reads so many snapshots of a stream.

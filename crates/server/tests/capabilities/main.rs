@@ -2,5 +2,6 @@
 
 mod browser;
 mod console;
+mod letters;
 mod pages;
 mod server;

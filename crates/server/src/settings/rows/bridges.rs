@@ -115,21 +115,14 @@ pub(super) const CORBA: Table = world!(
         Kind::Text("an address with a port"),
         Some("\"127.0.0.1:2809\""),
         "\"127.0.0.1:2810\"",
-        "Where CORBA programs connect by IIOP.",
+        "Where CORBA programs connect by IIOP: an address of loopback.",
     ),
     setting(
-        "bridge.corba.host",
-        Kind::Text("a host"),
-        None,
-        "\"hub.example.com\"",
-        "The host in references, by which programs reach this computer; by default the address of `listen`.",
-    ),
-    setting(
-        "bridge.corba.peers",
+        "bridge.corba.consumer-networks",
         Kind::Texts("an address or network"),
         None,
         "[\"10.1.0.0/16\"]",
-        "The networks of programs that may connect, and to whose consumers the bridge connects; by default this computer.",
+        "The networks to whose consumers the bridge connects; by default this computer.",
     ),
     setting(
         "bridge.corba.message-len-max",
@@ -189,14 +182,14 @@ pub(super) const DDS: Table = world!(
         Kind::Texts("an address"),
         Some("[\"127.0.0.1\"]"),
         "[\"10.1.0.6\"]",
-        "Hosts to which the bridge announces itself, at the standard ports of their first ten participants.",
+        "Hosts that may take part, and to which the bridge announces itself, at the standard ports of their first ten participants.",
     ),
     setting(
         "bridge.dds.multicast",
         Kind::Bool,
         Some("false"),
         "true",
-        "Also announces itself to the standard's multicast group, and hears those who do.",
+        "Also announces itself to the standard's multicast group, hears those who do, and lets all hosts of the networks of the interfaces take part.",
     ),
 );
 
