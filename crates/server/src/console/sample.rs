@@ -119,7 +119,7 @@ pub(super) struct HubLook {
     pub(super) latencies: HubLatencies,
     pub(super) limits: Vec<LimitUse>,
     pub(super) refused: u64,
-    /// What keeps the hub from storing events and changes now.
+    /// The problems that keep the hub from storing events and changes now.
     pub(super) storage_problems: Vec<String>,
 }
 
