@@ -24,7 +24,7 @@ struct Layout {
     groups: &'static [&'static str],
 }
 
-const CRATES: [Layout; 5] = [
+const CRATES: [Layout; 6] = [
     Layout {
         source: "crates/amqp/src/",
         groups: &[],
@@ -43,6 +43,10 @@ const CRATES: [Layout; 5] = [
     },
     Layout {
         source: "crates/giop/src/",
+        groups: &[],
+    },
+    Layout {
+        source: "crates/server/src/",
         groups: &[],
     },
 ];

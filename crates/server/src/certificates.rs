@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use floe::regular_file;
 use floe::tls::{ClientCertificates, Tls, TlsIdentity, TlsSettings};
 
-use crate::error::ServerError;
+use crate::error::{FULL_BUILD, ServerError};
 use crate::notice;
 
 /// The files with certificates and keys, and how certificates of others are checked.
@@ -35,9 +35,6 @@ impl fmt::Debug for Password {
         f.write_str("Password(_)")
     }
 }
-
-/// How to get what the cargo features add.
-pub const FULL_BUILD: &str = "`cargo install floe-cli --features full` includes it (in the repository: `cargo build --release --features full`)";
 
 impl Certificates {
     /// These, and before them what others say, each by itself: who adds a certificate still trusts the same

@@ -5,8 +5,6 @@ use std::{fmt, io};
 
 use floe::AdapterError;
 
-use crate::certificates::FULL_BUILD;
-
 /// Why a server does not start, or its settings cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerError {
@@ -85,6 +83,9 @@ impl fmt::Display for ServerError {
 }
 
 impl Error for ServerError {}
+
+/// How to get what the cargo features add.
+pub const FULL_BUILD: &str = "`cargo install floe-cli --features full` includes it (in the repository: `cargo build --release --features full`)";
 
 /// An adapter does not listen, or is not registered.
 impl From<&AdapterError> for ServerError {

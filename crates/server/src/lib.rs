@@ -18,14 +18,20 @@
 //! - `settings/`: [`Configuration`], the file of settings; `certificates.rs`: the certificates that it names
 //! - `reload.rs`: the file, read again
 //! - `metrics.rs`: the metrics of hub and gateway; `http.rs`: how a scraper gets them
+//! - `console/`: the page about a server, and its JSON
 //! - `notice.rs`: what the operator is told; `notify.rs`: and the service manager
 //! - `open_files.rs`: how many descriptors the process may have
+//! - `dead_letters/`: dead letters of a topic, published again or deleted
+//! - `findings.rs`: the problems of a hub
 //! - `totals.rs`: sums of what a hub counts
 //! - `values/`: endpoints, sizes and times as people write them
 //! - `error.rs`: [`ServerError`]
 
 mod certificates;
+mod console;
+pub mod dead_letters;
 mod error;
+pub mod findings;
 mod http;
 mod metrics;
 mod notice;
@@ -38,9 +44,8 @@ pub mod settings;
 pub mod totals;
 pub mod values;
 
-pub use certificates::{Certificates, FULL_BUILD};
-pub use error::{Fault, ServerError};
+pub use certificates::Certificates;
+pub use error::{FULL_BUILD, Fault, ServerError};
 pub use notice::{Notices, set_notices, warn_of_readers};
-pub use parts::metrics::MetricsSettings;
 pub use server::Server;
-pub use settings::Configuration;
+pub use settings::{Configuration, ConsoleSettings, MetricsSettings};

@@ -9,10 +9,12 @@ use floe::Communicator;
 use floe_gateway::Gateway;
 use floe_hub::Hub;
 use floe_wire::reference::{Endpoint, parse_endpoints};
+use tokio::net::TcpListener;
 
+use crate::console::Console;
 use crate::error::ServerError;
 use crate::http::HttpServer;
-use crate::parts::{gateway, hub, metrics};
+use crate::parts::{console, gateway, hub, metrics};
 use crate::reload::Reload;
 use crate::settings::Configuration;
 use crate::{notice, notify, open_files};
@@ -31,6 +33,7 @@ pub struct Server {
     #[cfg(feature = "bridges")]
     bridges: Option<std::sync::Arc<floe_bridges::Bridges>>,
     metrics: Option<HttpServer>,
+    console: Option<Console>,
 }
 
 impl fmt::Debug for Server {
@@ -73,6 +76,7 @@ impl Server {
         let reload = Reload::new(configuration.file.as_deref(), configuration.stamp)?;
         // Before the hub, which would leave a store behind.
         let scrapers = metrics::listen(&configuration).await?;
+        let browsers = console::listen(&configuration).await?;
         let mut server = Self {
             communicator: communicator.clone(),
             configuration,
@@ -82,8 +86,9 @@ impl Server {
             #[cfg(feature = "bridges")]
             bridges: None,
             metrics: None,
+            console: None,
         };
-        match server.start_parts(scrapers).await {
+        match server.start_parts(scrapers, browsers).await {
             Ok(()) => Ok(server),
             Err(error) => {
                 server.stop_parts().await;
@@ -95,7 +100,8 @@ impl Server {
     /// Starts the parts one by one.
     async fn start_parts(
         &mut self,
-        scrapers: Option<tokio::net::TcpListener>,
+        scrapers: Option<TcpListener>,
+        browsers: Option<TcpListener>,
     ) -> Result<(), ServerError> {
         let (communicator, configuration) = (&self.communicator, &self.configuration);
         let with_file = |error| configuration.with_file(error);
@@ -113,6 +119,7 @@ impl Server {
         }
         let watched = (self.hub.as_ref(), self.gateway.as_ref());
         self.metrics = metrics::start(communicator, configuration, watched, scrapers)?;
+        self.console = console::start(communicator, configuration, watched, browsers)?;
         Ok(())
     }
 
@@ -129,6 +136,11 @@ impl Server {
     /// Where metrics are served, if they are.
     pub fn metrics_address(&self) -> Option<SocketAddr> {
         self.metrics.as_ref().map(|metrics| metrics.address)
+    }
+
+    /// Where the console is served, if it is.
+    pub fn console_address(&self) -> Option<SocketAddr> {
+        self.console.as_ref().map(|console| console.address)
     }
 
     /// The configuration in force.
@@ -212,6 +224,9 @@ impl Server {
 
     /// Bridges and the gateway go before the hub, whose clients they may be.
     async fn stop_parts(&mut self) {
+        if let Some(console) = self.console.take() {
+            console.stop().await;
+        }
         if let Some(metrics) = self.metrics.take() {
             metrics.stop().await;
         }
@@ -231,6 +246,9 @@ impl Server {
     async fn apply(&mut self, next: Configuration) {
         if let Some(gateway) = &self.gateway {
             gateway.set_access(next.hub.access.clone(), next.hub.audit.as_deref());
+        }
+        if let Some(console) = &self.console {
+            console.gate().set_access(next.hub.access.clone());
         }
         let mut waiting = match &self.hub {
             Some(hub) => hub.reconfigure(next.hub.clone()).await,

@@ -12,14 +12,13 @@ use floe::Communicator;
 use floe_hub::contracts::floe::{
     DurableTopicsProxy, IceStormNoSuchTopicOrNotDurableError as LogError, LogContents, LoggedEvent,
 };
+use floe_server::dead_letters::{DeadLetters, READ_COUNT, own_dead};
 
 use super::topic::log_failed;
 use crate::exit::{Exit, Failure};
 use crate::hub::HubArgument;
 use crate::output::{self, Output};
 use crate::peer::{self, TimeoutArgument};
-
-pub(crate) use replay::is_replay;
 
 /// Lists, publishes again and deletes dead letters: events that a durable subscription could not deliver
 ///
@@ -71,23 +70,18 @@ struct Letters {
     timeout: TimeoutArgument,
 }
 
-/// How many dead letters are read at a time.
-const READ_COUNT: i32 = 200;
-
 impl Letters {
-    fn dead(&self) -> String {
-        let named = self.dead.clone();
-        named.unwrap_or_else(|| self.own_dead())
+    fn of(&self) -> DeadLetters {
+        DeadLetters::new(&self.topic, self.dead.as_deref())
     }
 
-    /// The topic of the dead letters of this topic alone, unless a subscription of another topic has chosen it, too.
-    fn own_dead(&self) -> String {
-        format!("{}.dead", self.topic)
+    fn dead(&self) -> String {
+        self.of().dead
     }
 
     /// Checks that the dead letters are not the events of the topic themselves, which a replay would publish without end.
     fn check(&self) -> Result<(), Failure> {
-        if self.dead.as_ref() != Some(&self.topic) {
+        if !self.of().is_topic_itself() {
             return Ok(());
         }
         let topic = &self.topic;
@@ -97,17 +91,8 @@ impl Letters {
         .when("--dead")
         .help(format_args!(
             "without --dead, it is `{}`; a subscription may have chosen another one (floe.deadLetters)",
-            self.own_dead()
+            own_dead(topic)
         )))
-    }
-
-    /// Returns true if an event of the topic of dead letters is a dead letter of this topic. If that topic is the hub's own
-    /// choice, an event that says nothing of its origin is one, too.
-    fn has(&self, event: &LoggedEvent) -> bool {
-        match event.context.get("floe.deadTopic") {
-            Some(origin) => *origin == self.topic,
-            None => self.dead() == self.own_dead(),
-        }
     }
 
     /// The log of the dead letters.

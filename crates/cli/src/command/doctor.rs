@@ -16,7 +16,7 @@ use crate::output::Output;
 use crate::peer::{self, TimeoutArgument};
 
 use super::durable_rows::largest_lag;
-use super::problems::{Thresholds, problems};
+use floe_server::findings::{Thresholds, problems};
 
 /// Finds problems of the hub and this computer, and says what to do
 ///

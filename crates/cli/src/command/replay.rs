@@ -15,13 +15,13 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use super::publish::window::{self, Window};
-use super::topic::remove_number;
 use crate::count;
 use crate::exit::{Exit, Failure};
 use crate::hub::HubArgument;
 use crate::output::{self, Format, Output};
 use crate::peer::{self, TimeoutArgument, parse_time};
 use crate::recording::{ReadAhead, RecordedEvent, RecordingError, RecordingReader, is_no_event};
+use floe_server::dead_letters::remove_number;
 
 /// Publishes the events of an MCAP file that `floe record` made
 ///

@@ -12,6 +12,7 @@ use crate::exit::{Exit, Failure};
 use crate::hub::{self, HubArgument, Overview};
 use crate::output::{Format, Output};
 use crate::peer::{self, TimeoutArgument};
+use floe_server::totals;
 
 /// Shows the state of the hub in a few lines
 ///
@@ -55,7 +56,7 @@ impl Status {
         self.hub.check_manager(communicator).await?;
         let overview = self.hub.overview(communicator, self.thresholds.since);
         let overview = overview.await?;
-        let problems = problems(&overview, &self.thresholds);
+        let problems = problems(&overview, &self.thresholds.into());
         let mut shown = described(&overview);
         shown["hub"] = readable(&manager.as_proxy().to_string()).into();
         shown["context"] = json!(context::chosen().map(|chosen| &chosen.name));
@@ -120,7 +121,7 @@ fn described(overview: &Overview) -> Json {
         "lost": hub::lost(&totals.lost),
         "losses": texts(&totals.lost),
         "recent_losses": recent,
-        "dead_letters": durable.map(|all| durable_rows::kept_dead_letters(all)),
+        "dead_letters": durable.map(|all| totals::kept_dead_letters(all)),
         "dead_letters_since_start": overview.knows_recent.then_some(hub.dead_letters),
         "queued": totals.queued,
         "lag_seconds": totals.lag.max(lag.1) as f64 / 1e6,

@@ -37,9 +37,6 @@ use crate::output::{self, Output};
 use crate::peer::{self, TimeoutArgument};
 use attempts::Attempts;
 pub(super) use durable::{invoke_failed, log_failed};
-pub(super) use replay::publish_again;
-#[cfg(feature = "recordings")]
-pub(super) use replay::remove_number;
 
 /// Lists, creates, shows, links and removes topics of a hub or an IceStorm
 ///

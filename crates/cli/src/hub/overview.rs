@@ -7,20 +7,10 @@ use floe_hub::contracts::floe::{
     DurableTopicStatus, HubOverview, HubStatus, IceStormNoSuchTopicError, TopicTotals,
 };
 
+pub(crate) use floe_server::findings::Overview;
+
 use super::{HubArgument, add, no_topic, pages, tells_nothing};
 use crate::exit::{Exit, Failure};
-
-/// A look at a hub.
-pub(crate) struct Overview {
-    /// The hub as a whole. From an older hub, it has no losses with their time and no dead letters.
-    pub(crate) hub: HubOverview,
-    /// True if the hub knows when and where events were lost, and which of them became dead letters.
-    pub(crate) knows_recent: bool,
-    /// Its durable topics; `None` from an older hub.
-    pub(crate) durable: Option<Vec<DurableTopicStatus>>,
-    /// The problems that keep the hub from storing events and changes now. An older hub tells nothing.
-    pub(crate) storage_problems: Vec<String>,
-}
 
 impl HubArgument {
     /// The state of the hub without its topics, of which there may be many, but with its durable topics. Losses are those of

@@ -13,7 +13,9 @@ use super::queue_memory;
 use super::registry::{Adapters, Registry};
 use super::reserve_watch;
 use super::servants;
-use crate::contracts::floe::{DurableTopicStatus, HubStatus, TopicStatus, TopicTotals};
+use crate::contracts::floe::{
+    DurableTopicStatus, HubStatus, SubscriberStatus, TopicStatus, TopicTotals,
+};
 use crate::core::LimitUse;
 use crate::error::{HubError, StoreError};
 use crate::settings::{AdminSettings, HubSettings, StoreSettings};
@@ -278,6 +280,19 @@ impl HubView {
     /// The problems that keep the hub from storing changes and events now, as far as it has noticed; a sentence each. It may wait for the disk.
     pub fn storage_problems(&self) -> Option<Vec<String>> {
         Some(self.0.upgrade()?.storage_problems())
+    }
+
+    /// The links of all topics, each with the name of its topic, in the order of these names; at most this many.
+    pub fn links(&self, max: usize) -> Option<Vec<(String, SubscriberStatus)>> {
+        let registry = self.0.upgrade()?;
+        let topics = registry.directory().topics();
+        let all = topics.flat_map(|topic| topic.subscribers().map(move |it| (topic.clone(), it)));
+        let links = all.filter(|(_, subscriber)| subscriber.link().is_some());
+        let status = links.take(max).map(|(topic, link)| {
+            let status = status::of_subscriber(&registry, &link);
+            (topic.name().to_owned(), status)
+        });
+        Some(status.collect())
     }
 
     /// The status of a topic and its subscribers now; `None` also if there is no topic of this name.

@@ -1,6 +1,5 @@
 //! The metrics of a server, for Prometheus.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use floe::Communicator;
@@ -12,28 +11,6 @@ use crate::error::ServerError;
 use crate::http::{HostNames, HttpServer, Site};
 use crate::settings::Configuration;
 use crate::{metrics, notice};
-
-/// Where metrics are served, at `/metrics`, with the probes `/healthz` and `/readyz`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MetricsSettings {
-    /// Where to listen; port 0 is any free port.
-    pub listen: SocketAddr,
-    /// Further names of this computer by which a scraper asks. A request for any other host is refused.
-    pub hosts: Vec<String>,
-    /// True if there are metrics of each subscriber, for up to 1,000 subscribers.
-    pub has_subscribers: bool,
-}
-
-impl MetricsSettings {
-    /// Metrics without those of each subscriber, served there.
-    pub fn new(listen: SocketAddr) -> Self {
-        Self {
-            listen,
-            hosts: Vec::new(),
-            has_subscribers: false,
-        }
-    }
-}
 
 /// Listens for those who read metrics, if that was asked for.
 ///

@@ -3,6 +3,7 @@
 
 #[cfg(feature = "bridges")]
 pub(crate) mod bridges;
+pub(crate) mod console;
 pub(crate) mod gateway;
 pub(crate) mod hub;
 pub(crate) mod metrics;

@@ -7,6 +7,7 @@
 //! - `entry.rs`: one setting with its place, and what values may be
 //! - `floe_toml.rs`: `floe.toml`, Floe's own names; `gateway.rs`: values of its table of a gateway
 //! - `setting.rs`: what a setting of it is; `rows/`: all of them
+//! - `parts.rs`: metrics and console
 //! - `lost.rs`: what a file no longer has that it had
 //! - `plain_build.rs`: what a build without encryption makes of it
 //! - `reference.rs`, `schema.rs`: the page and the JSON schema that tell of them
@@ -24,6 +25,7 @@ mod glacier2;
 mod ice;
 mod known_properties;
 mod lost;
+mod parts;
 mod plain_build;
 mod properties;
 mod reference;
@@ -45,9 +47,9 @@ use floe_hub::HubSettings;
 use crate::certificates::Certificates;
 use crate::error::ServerError;
 use crate::notice::warn_of_readers;
-use crate::parts::metrics::MetricsSettings;
 use crate::reload::{self, Stamp};
 pub use entry::Problem;
+pub use parts::{ConsoleSettings, MetricsSettings};
 pub use reference::page;
 pub use rows::POLLING_MAX;
 pub use schema::schema;
@@ -74,6 +76,8 @@ pub struct Configuration {
     pub warnings: Vec<Problem>,
     /// Settings of the metrics for Prometheus, if they are served. No file says them.
     pub metrics: Option<MetricsSettings>,
+    /// Where the console is served, if it is.
+    pub console: ConsoleSettings,
     /// The file, if there is one.
     pub file: Option<PathBuf>,
     /// The file as it was read; empty without one.
@@ -117,6 +121,7 @@ impl Configuration {
             log: None,
             warnings: Vec::new(),
             metrics: None,
+            console: ConsoleSettings::default(),
             file: None,
             text: String::new(),
             stamp: None,
@@ -153,6 +158,7 @@ impl Configuration {
         self.bridges = fixed.bridges;
         self.tls = fixed.tls;
         self.metrics = fixed.metrics;
+        self.console = fixed.console;
     }
 
     /// The error, with the file whose settings may be the cause.
@@ -262,6 +268,7 @@ impl Configuration {
             ("gateway", self.gateway != other.gateway),
             ("hub", self.has_hub != other.has_hub),
             ("bridge", self.bridges != other.bridges),
+            ("console", self.console != other.console),
             (
                 "Ice.Default.EndpointSelection",
                 own.endpoint_selection != others.endpoint_selection,

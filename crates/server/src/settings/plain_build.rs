@@ -2,7 +2,8 @@
 
 use super::Configuration;
 use super::entry::Problem;
-use crate::certificates::{Certificates, FULL_BUILD};
+use crate::certificates::Certificates;
+use crate::error::FULL_BUILD;
 
 impl Configuration {
     /// Takes out of the settings what needs encryption, with warnings: endpoints `ssl` and `wss` beside others, and the

@@ -2,11 +2,13 @@
 //!
 //! - `endpoint.rs`: endpoints, also as `HOST:PORT`
 //! - `locator.rs`: the proxy of a locator
+//! - `shown.rs`: figures of durable topics, as texts
 //! - `size.rs`: bytes with a unit
 //! - `time.rs`: times with a unit
 
 pub mod endpoint;
 pub mod locator;
+pub mod shown;
 pub mod size;
 mod time;
 

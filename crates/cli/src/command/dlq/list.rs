@@ -7,7 +7,6 @@ use floe_hub::contracts::floe::LoggedEvent;
 use serde_json::{Value as Json, json};
 
 use super::Letters;
-use super::replay::replayed_until;
 use crate::contract::ContractArguments;
 use crate::count;
 use crate::event::EventReader;
@@ -60,8 +59,9 @@ impl List {
         let mut reader = contract.map(|contract| EventReader::new(contract, interface));
         let is_table = output.format() == Format::Table;
         let topics = letters.durable_topics(communicator)?;
+        let own = letters.of();
         let contents = letters.contents(&topics).await?;
-        let replayed = replayed_until(letters, &contents);
+        let replayed = own.replayed_until(&contents);
         let mut pages = output.pages(&COLUMNS);
         let (mut left, mut others) = (self.count.unwrap_or(u64::MAX), 0);
         let mut from = contents.first.max(self.from);
@@ -69,7 +69,7 @@ impl List {
             let (events, next) = letters.read(&topics, from).await?;
             let mut rows = Vec::new();
             for event in events {
-                if !letters.has(&event) {
+                if !own.has(&event) {
                     others += 1;
                     continue;
                 }

@@ -2,10 +2,10 @@
 
 use clap::Args;
 use floe::Communicator;
-use floe_hub::contracts::floe::{DurableTopicsProxy, LogContents, LoggedEvent};
+use floe_hub::contracts::floe::{DurableTopicsProxy, LogContents};
+use floe_server::dead_letters::more_than_letters;
 
 use super::Letters;
-use super::replay::is_replay;
 use crate::exit::{Exit, Failure};
 use crate::output;
 
@@ -64,33 +64,10 @@ impl Purge {
         topics: &DurableTopicsProxy,
         contents: &LogContents,
     ) -> Result<Option<String>, Failure> {
-        let dead = self.letters.dead();
-        let mut durable = contents.subscriptions.iter();
-        if let Some(own) = durable.find(|own| !is_replay(&own.name)) {
-            return Ok(Some(format!("durable subscription `{}`", own.name)));
-        }
-        let status = self.letters.hub.topic_status(communicator, &dead).await?;
+        let (letters, dead) = (&self.letters, self.letters.dead());
+        let status = letters.hub.topic_status(communicator, &dead).await?;
         let subscribers = status.map_or(0, |status| status.subscribers.len());
-        match subscribers {
-            0 => {}
-            1 => return Ok(Some("1 subscriber or link".to_owned())),
-            count => return Ok(Some(format!("{count} subscribers and links"))),
-        }
-        let mut from = contents.first;
-        while from < contents.next {
-            let (events, next) = self.letters.read(topics, from).await?;
-            let is_other = |event: &&LoggedEvent| !self.letters.has(event);
-            if let Some(other) = events.iter().find(is_other) {
-                return Ok(Some(match other.context.get("floe.deadTopic") {
-                    Some(origin) => format!("dead letters of topic `{origin}`"),
-                    None => format!("event {}, which is no dead letter", other.number),
-                }));
-            }
-            if next <= from {
-                break;
-            }
-            from = next;
-        }
-        Ok(None)
+        let more = more_than_letters(&letters.of(), topics, contents, subscribers).await;
+        more.map_err(|error| letters.failed(error))
     }
 }

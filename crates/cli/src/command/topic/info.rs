@@ -5,7 +5,9 @@ use std::time::Duration;
 use clap::Args;
 use floe::contracts::ice_storm::TopicProxy;
 use floe::{Communicator, InvokeError, Proxy, TypedProxy};
-use floe_hub::contracts::floe::{Backpressure, DurableTopicStatus, TopicStatus};
+use floe_hub::contracts::floe::{
+    Backpressure, DurableTopicStatus, SubscriberInfo, SubscriberState, TopicStatus,
+};
 use serde_json::{Value as Json, json};
 
 use super::super::durable_rows::{self, SUBSCRIPTION_COLUMNS};
@@ -212,7 +214,10 @@ async fn about(
     let links: Vec<_> = match status {
         Some(status) => {
             let subscribers = status.subscribers.iter().map(|own| &own.info);
-            let links = subscribers.filter(|info| info.is_link);
+            // A link that has failed for good is none any more, as in IceStorm.
+            let is_link =
+                |info: &&SubscriberInfo| info.is_link && info.state != SubscriberState::Failed;
+            let links = subscribers.filter(is_link);
             links
                 .map(|info| link_json(&info.subscriber, info.cost))
                 .collect()

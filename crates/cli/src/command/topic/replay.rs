@@ -1,11 +1,13 @@
 //! `floe topic replay`: shows events of a log again, or publishes them again.
 
 use clap::Args;
-use floe::{Communicator, Context, OperationMode, TypedProxy};
+use floe::Communicator;
 use floe_hub::contracts::floe::{
     BadRequestOrIceStormNoSuchTopicOrNotDurableError as LocateError, DurableTopicsProxy,
     LoggedEvent,
 };
+
+use floe_server::dead_letters::publish_again;
 
 use super::Access;
 use super::durable::{invoke_failed, log_failed, not_durable};
@@ -160,7 +162,7 @@ impl Sink {
                 let number = event.number;
                 publish_again(publisher, event)
                     .await
-                    .map_err(|error| replay.access.hub.unanswered(error))?;
+                    .map_err(|error| replay.access.hub.unanswered(error.into()))?;
                 *count += 1;
                 *next = number + 1;
                 Ok(())
@@ -197,48 +199,3 @@ impl Sink {
         }
     }
 }
-
-/// Publishes an event of a log as its publisher did, but without what says that it was published before.
-pub(crate) async fn publish_again(
-    publisher: &floe::Proxy,
-    event: LoggedEvent,
-) -> Result<(), Failure> {
-    let LoggedEvent {
-        operation,
-        mode,
-        mut context,
-        parameters,
-        ..
-    } = event;
-    remove_number(&mut context);
-    context.retain(|key, _| !REMOVED.contains(&key.as_str()));
-    let mode = match mode {
-        OperationMode::Nonmutating => OperationMode::Idempotent,
-        mode => mode,
-    };
-    let publisher = publisher.ice_context(context);
-    let published = publisher.invoke(&operation, mode, &parameters).await;
-    published.map(drop).map_err(Failure::from)
-}
-
-/// Takes the number of an event away: a durable topic would take the event for one that it has already, and drop it.
-pub(crate) fn remove_number(context: &mut Context) {
-    context.retain(|key, _| !NUMBER.contains(&key.as_str()));
-}
-
-/// The entries with which a publisher numbers its events.
-const NUMBER: [&str; 2] = ["floe.publisher", "floe.publisherSequence"];
-
-/// The acknowledgement that the publisher wished for, and what a dead letter says of itself, which is not true any more; also the
-/// count of hubs that it has passed: who publishes it again on purpose begins a new journey.
-const REMOVED: [&str; 9] = [
-    "floe.acknowledge",
-    floe::forwarding::HOPS_KEY,
-    "floe.deadTopic",
-    "floe.deadSubscription",
-    "floe.deadSequence",
-    "floe.deadTime",
-    "floe.deadAttempts",
-    "floe.deadReason",
-    "floe.deadTimes",
-];

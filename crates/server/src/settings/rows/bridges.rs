@@ -182,14 +182,14 @@ pub(super) const DDS: Table = world!(
         Kind::Texts("an address"),
         Some("[\"127.0.0.1\"]"),
         "[\"10.1.0.6\"]",
-        "Hosts to which the bridge announces itself, at the standard ports of their first ten participants.",
+        "Hosts that may take part, and to which the bridge announces itself, at the standard ports of their first ten participants.",
     ),
     setting(
         "bridge.dds.multicast",
         Kind::Bool,
         Some("false"),
         "true",
-        "Also announces itself to the standard's multicast group, and hears those who do.",
+        "Also announces itself to the standard's multicast group, hears those who do, and lets all hosts of the networks of the interfaces take part.",
     ),
 );
 

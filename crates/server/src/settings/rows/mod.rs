@@ -3,6 +3,7 @@
 mod access;
 mod bridges;
 mod connections;
+mod console;
 mod durable;
 mod gateway;
 mod hub;
@@ -15,7 +16,7 @@ use super::setting::{Setting, Table};
 pub use hub::POLLING_MAX;
 
 /// The tables of rows, in the order of the reference.
-const TABLES: [Table; 19] = [
+const TABLES: [Table; 20] = [
     hub::TABLE,
     queues::TABLE,
     durable::TABLE,
@@ -35,6 +36,7 @@ const TABLES: [Table; 19] = [
     bridges::CORBA,
     bridges::DDS,
     bridges::SOAP,
+    console::TABLE,
 ];
 
 /// All settings.

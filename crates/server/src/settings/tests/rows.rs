@@ -373,7 +373,7 @@ fn accepts(schema: &Json, value: &Json) -> bool {
             .is_some_and(|values| values.iter().all(|value| accepts(&schema["items"], value))),
         Some("string") => value.is_string(),
         Some("boolean") => value.is_boolean(),
-        Some("integer") => value.as_u64().is_some_and(|number| number > 0),
+        Some("integer") => value.as_u64() >= Some(schema["minimum"].as_u64().expect("a minimum")),
         other => panic!("expected a type, got {other:?} in {schema}"),
     }
 }
