@@ -10,6 +10,10 @@ use floe::contracts::ice_storm::{
     NoSuchTopicError, TopicExistsError, TopicManagerProxy, TopicProxy,
 };
 use floe::{Communicator, Identity, InvokeError, SystemException, TypedProxy};
+#[cfg(feature = "bridges")]
+use floe_bridges::BRIDGES;
+#[cfg(feature = "bridges")]
+use floe_bridges::contracts::floe::{BridgeStatus, BridgesProxy};
 use floe_hub::contracts::floe::{
     Backpressure, BackupProxy, DurableTopicsProxy, HubAdminProxy, HubStatus,
     IceStormNoSuchTopicError, TopicInfo, TopicStatus, TopicTotals,
@@ -392,6 +396,25 @@ impl HubArgument {
         Ok(BackupProxy::from_proxy(
             manager.as_proxy().ice_identity(identity),
         ))
+    }
+
+    /// The bridges of the server; none from one that has none.
+    ///
+    /// # Errors
+    /// The server does not answer.
+    #[cfg(feature = "bridges")]
+    pub(crate) async fn bridges(
+        &self,
+        communicator: &Communicator,
+    ) -> Result<Vec<BridgeStatus>, Failure> {
+        let manager = self.manager(communicator)?;
+        let identity: Identity = BRIDGES.parse().expect("it is one");
+        let bridges = BridgesProxy::from_proxy(manager.as_proxy().ice_identity(identity));
+        match bridges.list().await {
+            Ok(bridges) => Ok(bridges),
+            Err(error) if tells_nothing(&error) => Ok(Vec::new()),
+            Err(error) => Err(self.unanswered(error.into())),
+        }
     }
 
     /// Says that it was the hub that did not answer.

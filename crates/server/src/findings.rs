@@ -21,6 +21,8 @@ pub struct Overview {
     pub durable: Option<Vec<DurableTopicStatus>>,
     /// The problems that keep the hub from storing events and changes now. An older hub tells nothing.
     pub storage_problems: Vec<String>,
+    /// Problems of bridges to other worlds, each as a phrase.
+    pub bridge_problems: Vec<String>,
 }
 
 /// From where on something is a problem.
@@ -52,6 +54,7 @@ const PLACES_MAX: usize = 5;
 pub fn problems(overview: &Overview, thresholds: &Thresholds) -> Vec<String> {
     let hub = &overview.hub;
     let mut problems = overview.storage_problems.clone();
+    problems.extend(overview.bridge_problems.iter().cloned());
     problems.extend(match overview.knows_recent {
         true => recent_losses(&hub.losses, &hub.recently_lost),
         // An older hub knows only what was lost since it started.
@@ -217,6 +220,7 @@ mod tests {
             knows_recent: true,
             durable: Some(durable),
             storage_problems: Vec::new(),
+            bridge_problems: Vec::new(),
         }
     }
 

@@ -1,9 +1,12 @@
 //! The metrics of a hub and a gateway as text, which Prometheus reads.
 //!
+//! - `metrics/bridges.rs`: bridges to other worlds
 //! - `metrics/durable.rs`: the durable topics of a hub
 //! - `metrics/hub.rs`, `metrics/gateway.rs`, `metrics/process.rs`: what each of them tells
 //! - `metrics/rows.rs`: how rows are written; `metrics/text_format.rs`: as OpenMetrics or in the older format
 
+#[cfg(feature = "bridges")]
+mod bridges;
 mod durable;
 mod gateway;
 mod hub;
@@ -15,10 +18,14 @@ use floe::Communicator;
 use floe_gateway::{GatewayStatus, GatewayView};
 use floe_hub::HubView;
 use hyper::StatusCode;
+use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text;
 use prometheus_client::registry::Registry;
 
 use super::http::Answer;
+use super::parts::bridges::RunningBridges;
+#[cfg(feature = "bridges")]
+pub(crate) use bridges::BridgeMetrics;
 use gateway::Gateway;
 use hub::Look;
 use process::{CompressedStreams, Process};
@@ -28,6 +35,7 @@ use text_format::TextFormat;
 pub(crate) struct Services {
     pub(crate) hub: Option<HubView>,
     pub(crate) gateway: Option<GatewayView>,
+    pub(crate) bridges: RunningBridges,
     /// The owner of their connections.
     pub(crate) communicator: Communicator,
     /// True if they tell of each subscriber.
@@ -70,10 +78,16 @@ fn written(services: &Services) -> String {
     let hub = services.hub.as_ref();
     let hub = hub.and_then(|hub| Look::at(hub, services.has_subscribers));
     let gateway = services.gateway.as_ref().and_then(GatewayView::status);
-    page(hub, gateway, CompressedStreams::of(&services.communicator))
+    let streams = CompressedStreams::of(&services.communicator);
+    page(hub, gateway, streams, services.bridges.metrics())
 }
 
-fn page(hub: Option<Look>, gateway: Option<GatewayStatus>, streams: CompressedStreams) -> String {
+fn page(
+    hub: Option<Look>,
+    gateway: Option<GatewayStatus>,
+    streams: CompressedStreams,
+    bridges: Option<Box<dyn Collector>>,
+) -> String {
     let mut registry = Registry::default();
     if hub.is_none() && gateway.is_none() {
         return String::new();
@@ -83,6 +97,9 @@ fn page(hub: Option<Look>, gateway: Option<GatewayStatus>, streams: CompressedSt
     }
     if let Some(gateway) = gateway {
         registry.register_collector(Box::new(Gateway(gateway)));
+    }
+    if let Some(bridges) = bridges {
+        registry.register_collector(bridges);
     }
     registry.register_collector(Box::new(streams));
     registry.register_collector(Box::new(Process));

@@ -14,6 +14,7 @@ use tokio::net::TcpListener;
 use crate::console::Console;
 use crate::error::ServerError;
 use crate::http::HttpServer;
+use crate::parts::bridges::{self, RunningBridges};
 use crate::parts::{console, gateway, hub, metrics};
 use crate::reload::Reload;
 use crate::settings::Configuration;
@@ -30,8 +31,7 @@ pub struct Server {
     reload: Reload,
     hub: Option<Hub>,
     gateway: Option<Gateway>,
-    #[cfg(feature = "bridges")]
-    bridges: Option<std::sync::Arc<floe_bridges::Bridges>>,
+    bridges: RunningBridges,
     metrics: Option<HttpServer>,
     console: Option<Console>,
 }
@@ -83,8 +83,7 @@ impl Server {
             reload,
             hub: None,
             gateway: None,
-            #[cfg(feature = "bridges")]
-            bridges: None,
+            bridges: RunningBridges::default(),
             metrics: None,
             console: None,
         };
@@ -111,14 +110,12 @@ impl Server {
         self.gateway = gateway::start(communicator, configuration)
             .await
             .map_err(with_file)?;
-        #[cfg(feature = "bridges")]
-        {
-            let bridges =
-                crate::parts::bridges::start(communicator, configuration, self.hub.as_ref());
-            self.bridges = bridges.await.map_err(with_file)?;
-        }
+        self.bridges = bridges::start(communicator, configuration, self.hub.as_ref())
+            .await
+            .map_err(with_file)?;
         let watched = (self.hub.as_ref(), self.gateway.as_ref());
-        self.metrics = metrics::start(communicator, configuration, watched, scrapers)?;
+        let bridges = self.bridges.clone();
+        self.metrics = metrics::start(communicator, configuration, watched, bridges, scrapers)?;
         self.console = console::start(communicator, configuration, watched, browsers)?;
         Ok(())
     }
@@ -230,10 +227,7 @@ impl Server {
         if let Some(metrics) = self.metrics.take() {
             metrics.stop().await;
         }
-        #[cfg(feature = "bridges")]
-        if let Some(bridges) = self.bridges.take() {
-            bridges.shut_down().await;
-        }
+        self.bridges.shut_down().await;
         if let Some(gateway) = self.gateway.take() {
             gateway.shutdown().await;
         }

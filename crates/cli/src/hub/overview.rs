@@ -30,6 +30,7 @@ impl HubArgument {
                 knows_recent: true,
                 durable: self.durable_statuses(communicator).await?,
                 storage_problems: self.storage_problems(communicator).await?,
+                bridge_problems: self.bridge_problems(communicator).await?,
             }),
             Err(error) if tells_nothing(&error) => {
                 let status = self.status(communicator).await?;
@@ -40,6 +41,7 @@ impl HubArgument {
                     knows_recent: false,
                     durable: None,
                     storage_problems: Vec::new(),
+                    bridge_problems: Vec::new(),
                 })
             }
             Err(error) => Err(self.unanswered(error.into())),
@@ -52,6 +54,26 @@ impl HubArgument {
             Err(error) if tells_nothing(&error) => Ok(Vec::new()),
             Err(error) => Err(self.unanswered(error.into())),
         }
+    }
+
+    #[cfg(feature = "bridges")]
+    async fn bridge_problems(&self, communicator: &Communicator) -> Result<Vec<String>, Failure> {
+        let bridges = self.bridges(communicator).await?;
+        let troubled = bridges.iter().filter(|bridge| !bridge.trouble.is_empty());
+        Ok(troubled
+            .map(|bridge| {
+                format!(
+                    "bridge {} ({}): {}",
+                    bridge.world, bridge.place, bridge.trouble
+                )
+            })
+            .collect())
+    }
+
+    /// A build without bridges does not ask for those of others.
+    #[cfg(not(feature = "bridges"))]
+    async fn bridge_problems(&self, _communicator: &Communicator) -> Result<Vec<String>, Failure> {
+        Ok(Vec::new())
     }
 
     /// The hub and all its topics, read in pages if the hub has pages.

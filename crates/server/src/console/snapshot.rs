@@ -72,6 +72,8 @@ fn findings(hub: &HubLook) -> Vec<Json> {
         knows_recent: true,
         durable: Some(hub.durable.clone()),
         storage_problems: hub.storage_problems.clone(),
+        // `floe bridge list` has them.
+        bridge_problems: Vec::new(),
     };
     let found = problems(&overview, &Thresholds::default()).into_iter();
     let mut found: Vec<_> = found

@@ -10,23 +10,31 @@ use super::rows::{Labels, Rows};
 
 /// All bridges at one moment.
 #[derive(Debug)]
-pub(super) struct Bridges(pub(super) Vec<BridgeStatus>);
+pub(crate) struct BridgeMetrics(pub(crate) Vec<BridgeStatus>);
 
-impl Collector for Bridges {
+impl Collector for BridgeMetrics {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let mut rows = Rows(&mut encoder);
         let bridges = self.0.iter();
         let peers = bridges.map(|it| (of_bridge(it), i64::from(it.peer_count)));
-        rows.gauges("floe_bridge_peers", "Programs of another world that are there", peers)?;
+        rows.gauges(
+            "floe_bridge_peers",
+            "Programs of another world that are there",
+            peers,
+        )?;
         let bridges = self.0.iter();
         let troubles = bridges.map(|it| (of_bridge(it), i64::from(!it.trouble.is_empty())));
         let help = "1 if something that the bridge needs is away";
         rows.gauges("floe_bridge_trouble", help, troubles)?;
         let help = "Events of another world that the hub has";
-        let taken_in = self.topics().map(|(labels, topic)| (labels, topic.taken_in));
+        let taken_in = self
+            .topics()
+            .map(|(labels, topic)| (labels, topic.taken_in));
         rows.counters("floe_bridge_taken_in", help, taken_in)?;
         let help = "Events of the hub that another world has, for each subscriber there";
-        let sent_out = self.topics().map(|(labels, topic)| (labels, topic.sent_out));
+        let sent_out = self
+            .topics()
+            .map(|(labels, topic)| (labels, topic.sent_out));
         rows.counters("floe_bridge_sent_out", help, sent_out)?;
         let help = "Events that did not cross a bridge, by reason";
         let not_crossed = self.topics().flat_map(|(labels, topic)| {
@@ -41,7 +49,7 @@ impl Collector for Bridges {
     }
 }
 
-impl Bridges {
+impl BridgeMetrics {
     fn topics(&self) -> impl Iterator<Item = (Labels, &BridgedTopic)> {
         self.0.iter().flat_map(|bridge| {
             let topics = bridge.topics.iter();
@@ -86,7 +94,7 @@ mod tests {
             ..BridgeStatus::default()
         };
         let mut registry = Registry::default();
-        registry.register_collector(Box::new(Bridges(vec![bridge])));
+        registry.register_collector(Box::new(BridgeMetrics(vec![bridge])));
         let mut page = String::new();
         text::encode(&mut page, &registry).expect("a text takes it");
         for line in [

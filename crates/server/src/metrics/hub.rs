@@ -335,7 +335,12 @@ mod tests {
             ..Look::default()
         };
         look.hub.topics = topics;
-        page(Some(look), None, super::super::CompressedStreams::default())
+        page(
+            Some(look),
+            None,
+            super::super::CompressedStreams::default(),
+            None,
+        )
     }
 
     #[test]

@@ -8,10 +8,31 @@ use floe_access::Action;
 use floe_bridges::contracts::floe::BridgesDispatcher;
 use floe_bridges::{BRIDGES, Bridges, BridgesServant};
 use floe_hub::Hub;
+use prometheus_client::collector::Collector;
 
 use crate::error::ServerError;
+use crate::metrics::BridgeMetrics;
 use crate::notice;
 use crate::settings::Configuration;
+
+/// The bridges that run; none if the settings have none.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RunningBridges(Option<Arc<Bridges>>);
+
+impl RunningBridges {
+    /// Their metrics now.
+    pub(crate) fn metrics(&self) -> Option<Box<dyn Collector>> {
+        let bridges = self.0.as_ref()?;
+        Some(Box::new(BridgeMetrics(bridges.list())))
+    }
+
+    /// Ends them.
+    pub(crate) async fn shut_down(&mut self) {
+        if let Some(bridges) = self.0.take() {
+            bridges.shut_down().await;
+        }
+    }
+}
 
 /// Starts the bridges with the hub, and the object that lists them.
 ///
@@ -21,9 +42,9 @@ pub(crate) async fn start(
     communicator: &Communicator,
     configuration: &Configuration,
     hub: Option<&Hub>,
-) -> Result<Option<Arc<Bridges>>, ServerError> {
+) -> Result<RunningBridges, ServerError> {
     let Some(hub) = hub.filter(|_| !configuration.bridges.is_empty()) else {
-        return Ok(None);
+        return Ok(RunningBridges::default());
     };
     let folder = configuration.file.as_deref().and_then(|file| file.parent());
     let planned = configuration.bridges.plan(folder.unwrap_or("".as_ref()));
@@ -47,5 +68,5 @@ pub(crate) async fn start(
         bridges.shut_down().await;
         return Err((&error).into());
     }
-    Ok(Some(bridges))
+    Ok(RunningBridges(Some(bridges)))
 }

@@ -9,6 +9,7 @@ use tokio::net::TcpListener;
 
 use crate::error::ServerError;
 use crate::http::{HostNames, HttpServer, Site};
+use crate::parts::bridges::RunningBridges;
 use crate::settings::Configuration;
 use crate::{metrics, notice};
 
@@ -40,6 +41,7 @@ pub(crate) fn start(
     communicator: &Communicator,
     configuration: &Configuration,
     (hub, gateway): (Option<&Hub>, Option<&Gateway>),
+    bridges: RunningBridges,
     listener: Option<TcpListener>,
 ) -> Result<Option<HttpServer>, ServerError> {
     let (Some(settings), Some(listener)) = (&configuration.metrics, listener) else {
@@ -51,6 +53,7 @@ pub(crate) fn start(
     let watched = metrics::Services {
         hub: hub.map(Hub::view),
         gateway: gateway.map(Gateway::view),
+        bridges,
         communicator: communicator.clone(),
         has_subscribers: settings.has_subscribers,
     };

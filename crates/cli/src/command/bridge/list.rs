@@ -1,9 +1,7 @@
 //! `floe bridge list`: the bridges of a server.
 
 use clap::Args;
-use floe::{Communicator, Identity, InvokeError, SystemException, TypedProxy};
-use floe_bridges::BRIDGES;
-use floe_bridges::contracts::floe::{BridgeStatus, BridgedTopic, BridgesProxy};
+use floe_bridges::contracts::floe::{BridgeStatus, BridgedTopic};
 use serde_json::{Value as Json, json};
 
 use crate::exit::{Exit, Failure};
@@ -24,7 +22,7 @@ pub(crate) struct List {
 impl List {
     pub(super) fn run(self, output: &Output) -> Result<Exit, Failure> {
         peer::run(self.timeout, async |communicator| {
-            let bridges = self.bridges(&communicator).await?;
+            let bridges = self.hub.bridges(&communicator).await?;
             let rows: Vec<Json> = match output.format() {
                 Format::Table => bridges.iter().flat_map(rows).collect(),
                 _ => bridges.iter().map(whole).collect(),
@@ -42,18 +40,6 @@ impl List {
             output.rows(&columns, &rows)?;
             Ok(Exit::Success)
         })
-    }
-
-    async fn bridges(&self, communicator: &Communicator) -> Result<Vec<BridgeStatus>, Failure> {
-        let manager = self.hub.manager(communicator)?;
-        let identity: Identity = BRIDGES.parse().expect("it is one");
-        let bridges = BridgesProxy::from_proxy(manager.as_proxy().ice_identity(identity));
-        match bridges.list().await {
-            Ok(bridges) => Ok(bridges),
-            // A server without bridges has no such object.
-            Err(InvokeError::System(SystemException::ObjectNotExist(_))) => Ok(Vec::new()),
-            Err(error) => Err(self.hub.unanswered(error.into())),
-        }
     }
 }
 
