@@ -31,6 +31,6 @@ int main(int argc, char* argv[])
     auto adapter = ice->createObjectAdapterWithEndpoints("Teller", endpoint);
     auto proxy = adapter->add(std::make_shared<Patient>(), Ice::stringToIdentity("teller"));
     adapter->activate();
-    std::cout << "ready " << proxy << std::endl;
+    std::cout << "ready " << proxy->ice_toString() << std::endl;
     ice->waitForShutdown();
 }

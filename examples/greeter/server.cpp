@@ -30,6 +30,6 @@ int main(int argc, char* argv[])
     auto adapter = ice->createObjectAdapterWithEndpoints("Greeter", endpoint);
     auto proxy = adapter->add(std::make_shared<Polite>(), Ice::stringToIdentity("greeter"));
     adapter->activate();
-    std::cout << "ready " << proxy << std::endl;
+    std::cout << "ready " << proxy->ice_toString() << std::endl;
     ice->waitForShutdown();
 }
