@@ -90,7 +90,7 @@ pub(crate) enum Command {
     Migrate(migrate::Migrate),
     /// Publishes typed events to a topic of a hub or an IceStorm
     Pub(publish::Publish),
-    /// Subscribes to a topic of a hub or an IceStorm, and shows its events
+    /// Subscribes to topics of a hub or an IceStorm, and shows their events
     Sub(subscribe::Subscribe),
     /// Records the events of topics in an MCAP file, for `floe replay` and other tools
     Record(record::Record),

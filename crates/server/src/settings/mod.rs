@@ -70,7 +70,7 @@ pub struct Configuration {
     pub(crate) bridges: bridges::BridgeSettings,
     /// Certificates and trust.
     pub tls: Certificates,
-    /// How much is logged: one of [`LEVELS`].
+    /// How much is logged: one of the levels of the setting `log`.
     pub log: Option<String>,
     /// The settings that are not wrong, but have no effect.
     pub warnings: Vec<Problem>,
