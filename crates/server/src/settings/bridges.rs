@@ -14,7 +14,7 @@ pub(crate) use floe_bridges::settings::Settings as BridgeSettings;
 /// No bridges: this build has none.
 #[cfg(not(feature = "bridges"))]
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct BridgeSettings;
+pub(crate) struct BridgeSettings {}
 
 /// Reads the bridges in the text of a file in this folder, and the contracts of their topics. Returns the problems of both.
 #[cfg(feature = "bridges")]

@@ -9,6 +9,7 @@ use floe_hub::contracts::floe::DurableTopicsProxy;
 use floe_server::Server;
 use serde_json::{Value as Json, json};
 
+use crate::browser::Browser;
 use crate::console::{EMPTY, Folder, ask, get, server};
 
 const REPLAY: &str = "/api/v1/dead-letters/replay";
@@ -167,7 +168,30 @@ async fn topics_that_share_a_topic_for_dead_letters_have_their_own() {
     }
     let snapshot = get(stage.address, "/api/v1/snapshot").await;
     assert_eq!(snapshot["hub"]["kept_dead_letters"], 2);
+    let url = format!("http://{}/", stage.address);
+    let page = tokio::task::spawn_blocking(move || shared_letters_in(&url));
+    page.await.expect("the page shows them");
     stage.server.shutdown().await;
+}
+
+/// Looks at the page, if there is a browser: each topic has a row, and its own letters.
+fn shared_letters_in(url: &str) {
+    let Some(mut browser) = Browser::open(url) else {
+        return;
+    };
+    browser.wait("document.getElementById('state').textContent !== ''");
+    browser.value("location.hash = '#letters'");
+    browser.wait("document.querySelectorAll('#view tbody tr').length === 2");
+    for topic in ["bills", "orders"] {
+        browser.value(&format!(
+            "document.querySelector('[data-key=\"show shared {topic}\"]').click()"
+        ));
+        let text = "document.getElementById('view').innerText";
+        browser.wait(&format!(
+            "{text}.includes('Dead letters of {topic} in shared')"
+        ));
+        browser.wait("document.querySelectorAll('#view tbody tr').length === 3");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
