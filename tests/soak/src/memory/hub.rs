@@ -21,7 +21,7 @@ pub(super) const IDLE_MAX: u64 = 11_500_000;
 /// process shares them, and the system cannot read them again from a file.
 const IDLE_WRITTEN_MAX: u64 = 1_100_000;
 /// [`IDLE_WRITTEN_MAX`] for a hub that was built without optimisation: it has more addresses to fill in.
-const IDLE_WRITTEN_MAX_DEV: u64 = 3_400_000;
+const IDLE_WRITTEN_MAX_DEV: u64 = 3_700_000;
 /// Bytes that the hub writes for its topics. Each knows who created it and which publications are under way, and counts what was
 /// lost by seven reasons.
 const TOPICS_MAX: u64 = 4_100_000;
