@@ -119,7 +119,7 @@ pub(crate) fn interface() -> bool {
 const OTHER_SYSTEMS: [&str; 2] = ["x86_64-pc-windows-gnu", "aarch64-apple-darwin"];
 
 /// All that claims to run on more than Linux. The lab measures Linux alone.
-const PORTABLE: [&str; 13] = [
+const PORTABLE: [&str; 15] = [
     "floe-wire",
     "floe-giop",
     "floe-rtps",
@@ -132,6 +132,8 @@ const PORTABLE: [&str; 13] = [
     "floe-metrics",
     "floe-hub",
     "floe-gateway",
+    "floe-bridges",
+    "floe-server",
     "floe-cli",
 ];
 

@@ -4,6 +4,7 @@
 //! limits, queues, durable positions and accounts hold for it as for anybody, and an IceStorm will do as well.
 //!
 //! - [`core`]: what bridges decide, pure: mapping, origins, accounts
+//! - `networks`: who may call, and who is called
 //! - [`settings`]: the tables `[contracts]` and `[bridge]` of a `floe.toml`
 //! - [`hub`]: the hub, as a world sees it: a [`Port`] for each topic
 //! - [`world`]: what a bridge asks of a world
@@ -18,6 +19,8 @@ pub mod bridges;
 pub mod contracts;
 pub mod core;
 pub mod hub;
+#[cfg(any(feature = "corba", feature = "soap"))]
+pub mod networks;
 pub mod settings;
 pub mod world;
 

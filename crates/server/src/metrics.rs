@@ -23,7 +23,6 @@ use prometheus_client::encoding::text;
 use prometheus_client::registry::Registry;
 
 use super::http::Answer;
-use super::parts::bridges::RunningBridges;
 #[cfg(feature = "bridges")]
 pub(crate) use bridges::BridgeMetrics;
 use gateway::Gateway;
@@ -35,7 +34,8 @@ use text_format::TextFormat;
 pub(crate) struct Services {
     pub(crate) hub: Option<HubView>,
     pub(crate) gateway: Option<GatewayView>,
-    pub(crate) bridges: RunningBridges,
+    /// The metrics of bridges at a moment, if there are any.
+    pub(crate) bridges: Box<dyn Fn() -> Option<Box<dyn Collector>> + Send + Sync>,
     /// The owner of their connections.
     pub(crate) communicator: Communicator,
     /// True if they tell of each subscriber.
@@ -79,7 +79,7 @@ fn written(services: &Services) -> String {
     let hub = hub.and_then(|hub| Look::at(hub, services.has_subscribers));
     let gateway = services.gateway.as_ref().and_then(GatewayView::status);
     let streams = CompressedStreams::of(&services.communicator);
-    page(hub, gateway, streams, services.bridges.metrics())
+    page(hub, gateway, streams, (services.bridges)())
 }
 
 fn page(

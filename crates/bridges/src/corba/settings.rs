@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use serde::Deserialize;
 
 use super::world::Corba;
-use crate::core::networks::Networks;
+use crate::networks::Networks;
 use crate::settings::{TopicSettings, WorldSettings};
 use crate::world::World;
 

@@ -6,7 +6,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
 use super::world::SoapWorld;
-use crate::core::networks::Networks;
+use crate::networks::Networks;
 use crate::settings::{TopicSettings, WorldSettings};
 use crate::world::World;
 

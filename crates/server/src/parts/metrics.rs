@@ -53,7 +53,7 @@ pub(crate) fn start(
     let watched = metrics::Services {
         hub: hub.map(Hub::view),
         gateway: gateway.map(Gateway::view),
-        bridges,
+        bridges: Box::new(move || bridges.metrics()),
         communicator: communicator.clone(),
         has_subscribers: settings.has_subscribers,
     };

@@ -19,7 +19,7 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::corba::own_address::is_of_this_computer;
-use crate::core::networks::Networks;
+use crate::networks::Networks;
 
 /// Where the bridge may connect.
 #[derive(Debug, Clone)]

@@ -17,8 +17,8 @@ use super::stream::Watch;
 use super::target::Target;
 use super::topic::{Event, Topic};
 use super::topics::Topics;
-use crate::core::networks::Networks;
 use crate::hub::Port;
+use crate::networks::Networks;
 use crate::soap::codec::Document;
 use crate::soap::message::{
     Answer, Envelope, Fault, Headers, Notification, NotificationFault, Request, Resource,

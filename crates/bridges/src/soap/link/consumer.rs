@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 use super::http::body;
 use super::target::Target;
-use crate::core::networks::Networks;
+use crate::networks::Networks;
 use crate::soap::message::Version;
 
 /// How long a connection may take to be made.

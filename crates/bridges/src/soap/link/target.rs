@@ -11,7 +11,7 @@ use hyper::Uri;
 use tokio::net::lookup_host;
 use tokio::time::timeout;
 
-use crate::core::networks::Networks;
+use crate::networks::Networks;
 
 /// The longest URL of a consumer, in bytes.
 const URL_LEN_MAX: usize = 2048;
