@@ -4,11 +4,11 @@
 //! supplier --push(any)--> ProxyPushConsumer --> topic of the hub --> subscription for each consumer --push(any)--> consumer
 //! ```
 //!
-//! - [`settings`]: `[bridge.corba]`; [`own_address`]: the addresses of this computer
-//! - [`world`]: the server; [`objects`]: naming service and channels; [`channel`]: one channel
-//! - [`mapping`]: names, and events as values of `any`; [`types`]: their TypeCodes; [`codec`]: their bytes
-//! - [`refusal`]: the exceptions that a program gets
-//! - [`link`]: sockets and sessions
+//! - [`settings`]: `[bridge.corba]`; `own_address`: the addresses of this computer
+//! - [`world`]: the server; `objects`: naming service and channels; `channel`: one channel
+//! - `mapping`: names, and events as values of `any`; `types`: their TypeCodes; [`codec`]: their bytes
+//! - `refusal`: the exceptions that a program gets
+//! - `link`: sockets and sessions
 
 pub mod codec;
 pub mod settings;

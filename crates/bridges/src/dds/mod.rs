@@ -3,8 +3,8 @@
 //! - [`settings`]: the table `[bridge.dds]`
 //! - [`mapping`]: topics, their names and types
 //! - [`codec`]: events as samples
-//! - [`link`]: sockets, and the participant on them
-//! - [`world`]: joins them
+//! - `link`: sockets, and the participant on them
+//! - `world`: joins them
 
 pub mod codec;
 mod link;

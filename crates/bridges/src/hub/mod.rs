@@ -1,9 +1,9 @@
 //! The hub, as a world sees it. Everything goes through proxies, as for any client of a hub.
 //!
-//! - [`plan`]: a topic before anything is started
-//! - [`port`]: a topic of a running bridge
-//! - [`publisher`]: events from the other world; [`deliveries`]: events for it
-//! - [`event`]: an event as the hub delivers it, undecoded
+//! - `plan`: a topic before anything is started
+//! - `port`: a topic of a running bridge
+//! - `publisher`: events from the other world; `deliveries`: events for it
+//! - `event`: an event as the hub delivers it, undecoded
 
 mod deliveries;
 mod event;

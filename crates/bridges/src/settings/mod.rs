@@ -1,8 +1,8 @@
 //! The tables `[contracts]` and `[bridge]` of a `floe.toml`.
 //!
-//! - [`contracts`]: the Slice files, compiled
-//! - [`topic`]: `[[bridge.WORLD.topic]]`, the same for every world
-//! - [`worlds`]: which worlds there are, and which of them this build has
+//! - `contracts`: the Slice files, compiled
+//! - `topic`: `[[bridge.WORLD.topic]]`, the same for every world
+//! - `worlds`: which worlds there are, and which of them this build has
 //!
 //! The other keys of a world stand in its own folder.
 
