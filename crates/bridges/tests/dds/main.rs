@@ -265,6 +265,8 @@ fn tshark_reads_all_that_the_bridge_sends() {
     let tshark = |filter: &str| {
         let output = Command::new("tshark")
             .args(["-r", &file.to_string_lossy(), "-Y", filter])
+            // A free port may be the one of another protocol.
+            .args(["-o", "udp.try_heuristic_first:TRUE"])
             .output()
             .expect("it starts");
         let errors = String::from_utf8_lossy(&output.stderr);
