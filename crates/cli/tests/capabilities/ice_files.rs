@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::certificates::Certificates;
 use crate::command::floe;
@@ -25,7 +26,11 @@ fn start(name: &str, change: impl Fn(String) -> String) -> (Running, PathBuf) {
     for (at, port) in &ports {
         words[*at] = port;
     }
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("ice-files-{name}"));
+    // Tests start the same file at a time, and each removes its folder.
+    static TURN: AtomicUsize = AtomicUsize::new(0);
+    let turn = TURN.fetch_add(1, Ordering::Relaxed);
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let folder = folder.join(format!("ice-files-{turn}-{name}"));
     let _ = fs::remove_dir_all(&folder);
     let certificates = folder.join("certificates");
     fs::create_dir_all(&certificates).expect("the target folder can be written");
