@@ -7,9 +7,11 @@ use std::str::FromStr;
 use ipnet::IpNet;
 use serde::Deserialize;
 
+use crate::settings::value::Texts;
+
 /// Networks of addresses. In settings each is an address or a network, such as `10.1.0.0/16` or `fd00::/8`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "Vec<String>")]
+#[serde(try_from = "Texts")]
 pub struct Networks {
     networks: Vec<IpNet>,
 }
@@ -37,6 +39,14 @@ impl Networks {
     pub fn contain(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         self.networks.iter().any(|it| it.contains(&address))
+    }
+}
+
+impl TryFrom<Texts> for Networks {
+    type Error = NotANetwork;
+
+    fn try_from(texts: Texts) -> Result<Self, NotANetwork> {
+        Vec::from(texts).try_into()
     }
 }
 

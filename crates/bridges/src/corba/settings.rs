@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::world::Corba;
 use crate::networks::Networks;
-use crate::settings::{TopicSettings, WorldSettings};
+use crate::settings::{TopicSettings, WorldSettings, value};
 use crate::world::World;
 
 /// The settings of the world.
@@ -14,7 +14,7 @@ use crate::world::World;
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Settings {
     /// Where programs connect by IIOP; `127.0.0.1:2809` by default. Port 0 takes a free one. Beyond loopback it is refused.
-    #[serde(default = "default_listen")]
+    #[serde(default = "default_listen", deserialize_with = "value::address")]
     pub listen: SocketAddr,
     /// The networks to whose consumers the bridge connects; this computer by default.
     #[serde(default = "Networks::loopback")]
@@ -43,6 +43,20 @@ pub struct Settings {
 impl WorldSettings for Settings {
     fn world(&self) -> Box<dyn World> {
         Box::new(Corba::new(self.clone()))
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let listen = self.listen;
+        if !listen.ip().is_loopback() {
+            return Err(format!(
+                "listen = \"{listen}\" is beyond this computer, and programs of CORBA have no names in the rules of the hub: listen \
+                 on 127.0.0.1, and let a tunnel lead there"
+            ));
+        }
+        match self.consumer_window {
+            0 => Err("expected a consumer-window of at least 1, got 0".to_owned()),
+            _ => Ok(()),
+        }
     }
 
     fn topics(&self) -> &[TopicSettings] {

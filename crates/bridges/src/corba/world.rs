@@ -23,6 +23,7 @@ use super::settings::Settings;
 use crate::core::mapping::Finding;
 use crate::core::origin::Echo;
 use crate::hub::{Port, TopicPlan};
+use crate::settings::WorldSettings;
 use crate::world::{PEERS_LISTED_MAX, Running, StartError, World, WorldFuture, WorldState};
 
 /// CORBA programs: suppliers and consumers of event channels.
@@ -134,18 +135,7 @@ async fn start(settings: Settings, ports: Vec<Port>) -> Result<RunningCorba, Sta
 }
 
 fn check(settings: &Settings, ports: &[Port]) -> Result<(), StartError> {
-    let listen = settings.listen;
-    if !listen.ip().is_loopback() {
-        return Err(StartError::new(format_args!(
-            "listen = \"{listen}\" is beyond this computer, and programs of CORBA have no names in the rules of the hub: listen on \
-             127.0.0.1, and let a tunnel lead there"
-        )));
-    }
-    if settings.consumer_window == 0 {
-        return Err(StartError::new(
-            "expected a consumer-window of at least 1, got 0",
-        ));
-    }
+    settings.check().map_err(StartError::new)?;
     let mut names = BTreeSet::new();
     match ports.iter().find(|port| !names.insert(port.name())) {
         Some(twice) => Err(StartError::new(format_args!(

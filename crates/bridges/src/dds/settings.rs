@@ -2,10 +2,11 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
+use floe_rtps::locator::DOMAIN_MAX;
 use serde::Deserialize;
 
 use super::world::Dds;
-use crate::settings::{TopicSettings, WorldSettings};
+use crate::settings::{TopicSettings, WorldSettings, value};
 use crate::world::World;
 
 /// A domain of DDS, and the topics of it that are joined with a hub.
@@ -15,9 +16,11 @@ pub struct Settings {
     /// The domain, 0 to 232. Default: 0.
     pub domain: u32,
     /// The addresses of the interfaces that are used, and no others. Default: loopback.
+    #[serde(deserialize_with = "value::ip_addresses")]
     pub interfaces: Vec<IpAddr>,
     /// Hosts that may take part, and to which the bridge announces itself at the standard ports of the first [`PEER_INDEXES`]
     /// participants there. Default: loopback.
+    #[serde(deserialize_with = "value::ip_addresses")]
     pub peers: Vec<IpAddr>,
     /// Announces itself to the standard's multicast group, too, hears those who do, and lets all hosts of the networks of the
     /// interfaces take part. Default: false; those of loopback may always.
@@ -41,6 +44,31 @@ impl Default for Settings {
 impl WorldSettings for Settings {
     fn world(&self) -> Box<dyn World> {
         Box::new(Dds::new(self.clone()))
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.domain > DOMAIN_MAX {
+            let domain = self.domain;
+            return Err(format!(
+                "expected a domain from 0 to {DOMAIN_MAX}, got {domain}"
+            ));
+        }
+        if self.interfaces.is_empty() {
+            return Err(
+                "expected at least one address in `interfaces`, got none; without the key it is loopback".to_owned(),
+            );
+        }
+        // Participants have no names that rules could know, so that others must have been let in.
+        let beyond = self.interfaces.iter().find(|it| !it.is_loopback());
+        match beyond {
+            Some(interface) if !self.multicast && self.peers.iter().all(IpAddr::is_loopback) => {
+                Err(format!(
+                    "interface {interface} leads beyond loopback, and nobody there may take part: name the hosts in `peers`, or let its \
+                 whole network in with `multicast = true`"
+                ))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn topics(&self) -> &[TopicSettings] {

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use floe::hub::Qos;
 use floe_rtps::guid::GuidPrefix;
-use floe_rtps::locator::{DOMAIN_MAX, DomainPorts, SPDP_GROUP};
+use floe_rtps::locator::{DomainPorts, SPDP_GROUP};
 use floe_rtps::participant::{Config, EndpointOptions, Participant};
 use floe_rtps::qos::{self, History};
 use tokio::sync::{mpsc, oneshot};
@@ -23,6 +23,7 @@ use super::settings::{PEER_INDEXES, Settings};
 use crate::core::mapping::Finding;
 use crate::core::origin::Echo;
 use crate::hub::{Port, TopicPlan};
+use crate::settings::WorldSettings;
 use crate::world::{Running, StartError, World, WorldFuture, WorldState};
 
 /// A domain of DDS, in which the bridge is a participant.
@@ -109,16 +110,10 @@ impl Dds {
     fn participant(&self) -> Result<(Participant, Sockets, Reach), StartError> {
         let settings = &self.settings;
         let domain = settings.domain;
-        let ports = DomainPorts::of(domain).ok_or_else(|| {
-            StartError::new(format_args!(
-                "expected a domain of [bridge.dds] from 0 to {DOMAIN_MAX}, got {domain}"
-            ))
-        })?;
-        if settings.interfaces.is_empty() {
-            return Err(StartError::new(
-                "expected at least one address in `interfaces` of [bridge.dds], got none; without the key it is loopback",
-            ));
-        }
+        settings.check().map_err(StartError::new)?;
+        let ports = DomainPorts::of(domain);
+        let ports =
+            ports.ok_or_else(|| StartError::new(format_args!("there is no domain {domain}")))?;
         let networks = networks(settings)?;
         let sockets = Sockets::bind(domain, ports, &settings.interfaces, settings.multicast)?;
         let broken = |error: std::io::Error| StartError::new(error);
@@ -233,21 +228,10 @@ fn prefix() -> Result<GuidPrefix, StartError> {
     Ok(GuidPrefix(prefix))
 }
 
-/// The networks of the interfaces, whose hosts may take part. Participants have no names that rules could know, so that beyond
-/// loopback `peers` or `multicast` must have let them in.
+/// The networks of the interfaces, whose hosts may take part.
 fn networks(settings: &Settings) -> Result<Vec<Network>, StartError> {
     let known = if_addrs::get_if_addrs()
         .map_err(|error| StartError::new(format_args!("cannot list the interfaces: {error}")))?;
-    let beyond = settings.interfaces.iter().find(|it| !it.is_loopback());
-    if let Some(interface) = beyond
-        && !settings.multicast
-        && settings.peers.iter().all(IpAddr::is_loopback)
-    {
-        return Err(StartError::new(format_args!(
-            "interface {interface} of [bridge.dds] leads beyond loopback, and nobody there may take part: name the hosts in \
-             `peers`, or let its whole network in with `multicast = true`"
-        )));
-    }
     let of_address = |address: &IpAddr| {
         let found = known.iter().find(|it| it.ip() == *address);
         let Some(found) = found else {
@@ -294,6 +278,7 @@ mod tests {
             multicast,
             ..Settings::default()
         };
+        settings.check()?;
         networks(&settings).map_err(|error| error.to_string())
     }
 

@@ -8,15 +8,17 @@ use floe_dynamic::Contract;
 use floe_slice::{Language, Options};
 use serde::Deserialize;
 
+use super::value;
+
 /// The Slice files that bridges take their contracts from.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ContractsSettings {
     /// The files; relative ones start at the folder of the `floe.toml`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "value::paths")]
     pub files: Vec<PathBuf>,
     /// Folders to search for included files.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "value::paths")]
     pub include_dirs: Vec<PathBuf>,
 }
 

@@ -2,12 +2,14 @@
 //!
 //! - `contracts`: the Slice files, compiled
 //! - `topic`: `[[bridge.WORLD.topic]]`, the same for every world
+//! - `value`: values as people write them
 //! - `worlds`: which worlds there are, and which of them this build has
 //!
 //! The other keys of a world stand in its own folder.
 
 mod contracts;
 mod topic;
+pub(crate) mod value;
 mod worlds;
 
 use std::fmt;
@@ -71,6 +73,8 @@ pub enum SettingsError {
         /// The reason.
         source: EventTypesError,
     },
+    /// A topic of a world has an empty name.
+    NoName(&'static str),
     /// A topic stands twice in a world, by its name here or over there.
     Twice {
         /// The world.
@@ -144,6 +148,9 @@ impl Settings {
 fn check_once(world: &'static str, topics: &[TopicPlan]) -> Result<(), SettingsError> {
     for (at, topic) in topics.iter().enumerate() {
         let earlier = &topics[..at];
+        if topic.topic.is_empty() {
+            return Err(SettingsError::NoName(world));
+        }
         let twice = |name: &str| SettingsError::Twice {
             world,
             name: name.to_owned(),
@@ -181,6 +188,10 @@ impl fmt::Display for SettingsError {
                 topic,
                 source,
             } => write!(f, "topic \"{topic}\" of [bridge.{world}]: {source}"),
+            Self::NoName(world) => write!(
+                f,
+                "expected the name of a topic of the hub as `topic` in [[bridge.{world}.topic]], got an empty one"
+            ),
             Self::Twice { world, name } => write!(
                 f,
                 "topic \"{name}\" stands twice in [bridge.{world}]; leave one of the two out, or give one another name"
@@ -228,6 +239,47 @@ mod tests {
             error("[bridge.kafka]\n"),
             "expected one of dds, corba, amqp, soap behind `bridge.`, got `kafka`"
         );
+    }
+
+    #[cfg(all(feature = "amqp", feature = "corba", feature = "dds", feature = "soap"))]
+    #[test]
+    fn a_wrong_value_is_told_before_anything_starts() {
+        for (text, expected) in [
+            ("[bridge.dds]\ndomain = 999\n", "from 0 to 232, got 999"),
+            ("[bridge.dds]\ninterfaces = []\n", "at least one address"),
+            (
+                "[bridge.dds]\ninterfaces = \"lo\"\n",
+                "expected an IP address, such as \"127.0.0.1\", got \"lo\"",
+            ),
+            (
+                "[bridge.corba]\nlisten = \"0.0.0.0:2809\"\n",
+                "beyond this computer",
+            ),
+            ("[bridge.corba]\nconsumer-window = 0\n", "at least 1, got 0"),
+            (
+                "[bridge.corba]\nconsumer-networks = \"lan\"\n",
+                "got \"lan\"",
+            ),
+            (
+                "[bridge.soap]\nlisten = \"nonsense\"\n",
+                "such as \"127.0.0.1:8070\", got \"nonsense\"",
+            ),
+        ] {
+            let error = error(text);
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+    }
+
+    #[cfg(feature = "dds")]
+    #[test]
+    fn one_text_may_stand_for_a_list() {
+        for text in [
+            "[bridge.dds]\ninterfaces = \"127.0.0.1\"\npeers = \"127.0.0.1\"\n",
+            "[contracts]\nfiles = \"A.ice\"\n",
+        ] {
+            let settings = Settings::parse(text).expect("it is TOML");
+            settings.plan(Path::new("")).expect("it is right");
+        }
     }
 
     #[cfg(not(feature = "dds"))]

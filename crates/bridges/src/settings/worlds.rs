@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error};
 
 use super::{SettingsError, TopicSettings};
 use crate::world::World;
@@ -15,6 +15,14 @@ pub trait WorldSettings: DeserializeOwned {
     /// As [`WorldSettings::world`], where the settings name files: relative ones start at `folder`.
     fn world_in(&self, _folder: &Path) -> Box<dyn World> {
         self.world()
+    }
+
+    /// Checks what no single value tells, such as two that do not go together. No socket is opened.
+    ///
+    /// # Errors
+    /// What was expected, what came, and what to do.
+    fn check(&self) -> Result<(), String> {
+        Ok(())
     }
 
     /// Its topics.
@@ -72,6 +80,7 @@ const fn not_built(name: &'static str) -> KnownWorld {
 
 fn read<S: WorldSettings>(table: toml::Value, folder: &Path) -> Result<ReadWorld, toml::de::Error> {
     let settings: S = table.try_into()?;
+    settings.check().map_err(toml::de::Error::custom)?;
     Ok(ReadWorld {
         world: settings.world_in(folder),
         topics: settings.topics().to_vec(),

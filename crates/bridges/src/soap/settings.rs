@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::world::SoapWorld;
 use crate::networks::Networks;
-use crate::settings::{TopicSettings, WorldSettings};
+use crate::settings::{TopicSettings, WorldSettings, value};
 use crate::world::World;
 
 /// How SOAP programs are served.
@@ -15,7 +15,7 @@ use crate::world::World;
 #[serde(remote = "Self", deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SoapSettings {
     /// Where it listens for HTTP. Default: `127.0.0.1:8070`.
-    #[serde(default = "usual_listen")]
+    #[serde(default = "usual_listen", deserialize_with = "value::address")]
     pub listen: SocketAddr,
     /// The networks whose programs may call. Default: this machine alone; must be set to listen elsewhere.
     pub clients: Option<Networks>,
@@ -23,7 +23,7 @@ pub struct SoapSettings {
     /// programs elsewhere could then reach what only this machine should.
     pub consumers: Option<Networks>,
     /// Names of this host that programs may use in URLs, beside IP addresses and `localhost`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "value::texts")]
     pub hosts: Vec<String>,
     /// The beginning of the XML namespaces of the contract. Default: `urn:floe:slice`.
     #[serde(default = "usual_namespace")]

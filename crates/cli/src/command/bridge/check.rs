@@ -36,7 +36,11 @@ impl Check {
             }
         }
         if rows.is_empty() {
-            output::talk(format_args!("{topic_count} topics: nothing is refused"));
+            let topics = match topic_count {
+                1 => "1 topic".to_owned(),
+                count => format!("{count} topics"),
+            };
+            output::talk(format_args!("{topics}: nothing is refused"));
             return Ok(Exit::Success);
         }
         output.rows(&["world", "topic", "part", "refused"], &rows)?;
