@@ -28,6 +28,11 @@ const DEPTH_MAX: u32 = 16;
 const TWOWAY: RequestId = RequestId(1);
 
 impl Proxy {
+    /// Returns true if the object is in this communicator now, so that calls need no connection.
+    pub fn is_collocated(&self) -> bool {
+        self.collocated().is_some()
+    }
+
     /// Returns the adapter of the same communicator in which the object lives, if collocated calls are enabled.
     pub(super) fn collocated(&self) -> Option<Arc<AdapterCore>> {
         let inner = &self.inner;

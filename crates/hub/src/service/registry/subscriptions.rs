@@ -83,6 +83,10 @@ impl Registry {
             true => {
                 tracing::info!("subscribed \"{shown}\" to topic {name:?}, over its own connection")
             }
+            // A subscriber in this process needs no endpoint.
+            false if proxy.is_collocated() => {
+                tracing::info!("subscribed \"{shown}\" to topic {name:?}, in this process")
+            }
             false => {
                 tracing::info!("subscribed \"{shown}\" to topic {name:?}");
                 if let Err(error) = proxy.check_endpoints() {
