@@ -35,7 +35,6 @@ pub struct Dds {
 /// The participant that is served.
 struct Served {
     state: Arc<LinkState>,
-    domain: u32,
     stop: Option<oneshot::Sender<()>>,
     driver: JoinHandle<()>,
     /// The tasks of the topics; they end when it is dropped.
@@ -99,7 +98,6 @@ impl Dds {
         let (stop, stopped) = oneshot::channel();
         Ok(Served {
             state,
-            domain: self.settings.domain,
             stop: Some(stop),
             driver: tokio::spawn(driver.run(stopped)),
             topics: tasks,
